@@ -30,8 +30,8 @@ export interface CapacityOptions {
   /** The current configuration. */
   readonly loaded: () => LoadedConfig;
   readonly catalog: Catalog;
-  /** A function, because the directory is made from the health of the accounts. */
-  readonly models: () => ModelDirectory;
+  /** Makes the directory, which reads the health of the accounts. */
+  readonly models: (health: Health) => ModelDirectory;
   readonly upstream: (account: string) => Upstream | undefined;
   readonly quota?: QuotaView;
   readonly providerOf: ProviderOf;
@@ -61,6 +61,7 @@ export class Capacity {
   readonly states: AccountStates;
   readonly compactPaths: CompactPaths;
   readonly health: Health;
+  readonly models: ModelDirectory;
   readonly admission: Admission;
   readonly selection: Selection;
   readonly #credentials: RefusedCredentials;
@@ -94,8 +95,8 @@ export class Capacity {
     this.#clock = clock;
     const sources = new Sources({
       current: (pool) => this.#pools.get(pool.id) ?? pool,
-      candidates: (pool, model) => models().candidates(pool, model),
-      serves: (pool, model, account) => models().serves(pool, model, account),
+      candidates: (pool, model) => this.models.candidates(pool, model),
+      serves: (pool, model, account) => this.models.serves(pool, model, account),
       account: (id) => loaded().config.accounts.find((account) => account.id === id),
     });
     this.#sources = sources;
@@ -116,6 +117,7 @@ export class Capacity {
         return account === undefined ? 'route' : this.compactPaths.of(account);
       },
     });
+    this.models = models(this.health);
     this.health.onChange((status) => log.info('account_health', logFields(status)));
     this.admission = new Admission(clock, counters);
     this.selection = new Selection({ clock, counters, sources, health: this.health, quota, admission: this.admission, upstream, shared });

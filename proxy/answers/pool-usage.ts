@@ -2,8 +2,7 @@
 // (C4, Q20).
 import type { Health } from '../accounts/health/health.ts';
 import type { Quota } from '../accounts/quota/quota.ts';
-import { classOf, fullest, type WindowClass } from '../accounts/quota/quota-window.ts';
-import type { QuotaWindow } from '../turn/provider/quota-statement.ts';
+import { classOf, fullest, type QuotaWindow, type WindowClass } from '../turn/provider/quota-statement.ts';
 import type { AccountConfig, PoolConfig } from '../turn/settings.ts';
 import type { Answer } from '../turn/surface.ts';
 import type { AnswerHandler } from './answer-handler.ts';

@@ -10,6 +10,7 @@ import { type Failure, unsentFailure, untranslatedFailure } from '../turn/errors
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
 import { promptOf } from '../turn/prompt.ts';
+import { credentialHeader } from '../turn/provider/api-account.ts';
 import type { ProviderApi, ProviderOf } from '../turn/provider/provider-api.ts';
 import type { ReplySource } from '../turn/reply/reply-observer.ts';
 import { isCompaction } from '../turn/routes/kinds.ts';
@@ -18,12 +19,10 @@ import type { Body, Outgoing } from '../turn/turn.ts';
 import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../upstream/carriers/carrier.ts';
 import type { SocketSlot } from '../upstream/carriers/websocket/socket-slot.ts';
-import { credentialHeader } from '../upstream/credentials/credential-header.ts';
 import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
 import type { Upload } from './client.ts';
 import type { FollowUps } from './follow-up.ts';
-import { type ModelTags, ownHeaders } from './own-headers.ts';
 import { failureOf } from './reply/reply-context.ts';
 import type { ReplyObservers } from './reply/reply-observers.ts';
 import { type Composed, type Composition, composeFrame, composeJson, composeStream } from './request/compose.ts';
@@ -39,7 +38,7 @@ export interface SenderServices {
   readonly providerOf: ProviderOf;
   /** The follow-ups by kind. */
   readonly followUps: FollowUps;
-  readonly models: ModelTags & { readonly accountModel: ModelOf };
+  readonly models: { readonly accountModel: ModelOf };
 }
 
 /** What an attempt sends, with the decision whether the client gets its failure. */
@@ -184,7 +183,7 @@ export class AttemptSender implements Confidential {
         },
         observers: observed,
         followUp: this.#followUp(lease, provider),
-        ownHeaders: ownHeaders(turn, models),
+        ownHeaders: turn.ownHeaders(),
         begins: () => {
           complete = this.log.begin(account, cause, adapted);
           counters.add('attempts');

@@ -19,11 +19,11 @@ import type { Attempted } from './attempt.ts';
 import type { AttemptCause, AttemptLog } from './attempt-log.ts';
 import { AttemptSender, type SenderServices } from './attempt-sender.ts';
 import { isPrewarmRefusal, prewarmed } from './prewarm.ts';
-import { failureOf } from './reply/reply-context.ts';
+import { failureOf, resultOf } from './reply/reply-context.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './request/dispatch-request.ts';
 import type { NextStep } from './retries/next-step.ts';
 import type { RetryBudgets } from './retries/retry-budget.ts';
-import { repeatAt, resultOf } from './retries/same-account.ts';
+import { repeatAt } from './retries/same-account.ts';
 import { type Earlier, TurnProgress } from './retries/turn-progress.ts';
 import { type TierServices, TurnTiers } from './tiers/turn-tiers.ts';
 import { anchorNotFound, turnSocketOf } from './turn-socket.ts';
@@ -64,7 +64,8 @@ export class TurnAttempts {
     this.#services = services;
     this.#request = request;
     this.#slot = slot;
-    const socket = turnSocketOf(request, services.websockets);
+    const { upstreamSocket } = request.client;
+    const socket = upstreamSocket && turnSocketOf(request, upstreamSocket, services.websockets);
     this.#sender = new AttemptSender(services, request, socket, earlier?.log);
     this.#progress = new TurnProgress(request, this.#sender, socket, services.budgets.of(request.turn.pool.id), earlier?.sofar);
   }
@@ -129,7 +130,7 @@ export class TurnAttempts {
           try {
             attempted = await this.#attempt(lease, progress.resent ? 'resend' : (failures.at(-1)?.cause ?? 'first'));
             if (failureOf(attempted.verdict)) ({ attempted, result } = await this.#repeat(lease, attempted));
-            else result = resultOf(attempted);
+            else result = resultOf(attempted.verdict);
           } finally {
             lease.end(isForeignModel(result, turn) ? 'neutral' : result);
           }

@@ -10,15 +10,14 @@ import type { Attempted } from './attempt.ts';
 import type { DispatchRequest } from './request/dispatch-request.ts';
 
 /**
- * Undefined for a turn that goes over HTTP, because its client uses HTTP, or because its kind is sent as frames only if it continues a
- * response.
+ * Undefined for a turn that goes over HTTP, because its kind is sent as frames only if it continues a response.
+ * @param slot the upstream websocket of the client's connection
  */
-export function turnSocketOf({ turn, payload, client }: DispatchRequest, support: WebsocketSupport): TurnSocket | undefined {
-  const { upstreamSocket: slot } = client;
+export function turnSocketOf({ turn, payload }: DispatchRequest, slot: SocketSlot, support: WebsocketSupport): TurnSocket | undefined {
   const body = payload.kind === 'json' ? payload.work.body : {};
   const anchor = typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined;
   const anchoredOnly = turn.kind.frames === 'anchored';
-  if (!slot || (anchoredOnly && anchor === undefined)) return undefined;
+  if (anchoredOnly && anchor === undefined) return undefined;
   return new TurnSocket(slot, support, {
     anchor,
     anchorMode: anchoredOnly ? turn.model?.mode?.effective : undefined,

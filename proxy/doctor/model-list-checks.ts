@@ -3,14 +3,13 @@
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { apiCatalog } from '../providers/api-accounts/models/model-list.ts';
 import { isObject } from '../turn/json/json.ts';
-import { type ApiAccountConfig, isApiAccount } from '../turn/provider/api-account.ts';
+import { type ApiAccountConfig, credentialHeader, isApiAccount } from '../turn/provider/api-account.ts';
 import type { CatalogAnswer, OwnGet } from '../turn/provider/reads.ts';
 import { isRehearsal } from '../turn/provider/rehearsal-address.ts';
 import { ownRequestHeaders } from '../turn/wire/own-request.ts';
 import { call } from '../upstream/call.ts';
 import { UndiciCarrier } from '../upstream/carriers/undici-carrier.ts';
 import { credentialAdvice } from '../upstream/credentials/credential-advice.ts';
-import { credentialHeader } from '../upstream/credentials/credential-header.ts';
 import { egressOf } from '../upstream/egress/egress.ts';
 import type { Diagnosis } from './diagnosis.ts';
 

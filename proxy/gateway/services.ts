@@ -125,7 +125,7 @@ export class Services {
     this.websockets = new WebsocketSupport(() => clock.now(), providerOf);
     this.upstreams = new Upstreams(this.heartbeat);
     const { counters } = this;
-    const upstream = (account: string): ReturnType<Upstreams['of']> => this.upstreams.of(account);
+    const upstream = this.upstreams.of;
     const unknownWindows = new UnknownWindows(log);
     this.catalog = new Catalog({
       clock,
@@ -166,6 +166,8 @@ export class Services {
       exclusive,
     });
     this.usageRefresh = new UsageRefresh({ store: store.usage, settlements: this.node?.settlements, ledger, clock });
+    const unlisted = new UnlistedModels(log);
+    const policy = { allowsModel, permittedEntry: reflectedEntry };
     this.capacity = new Capacity({
       clock,
       counters,
@@ -174,22 +176,20 @@ export class Services {
       loaded,
       upstream,
       catalog: this.catalog,
-      models: () => this.models,
+      models: (health) => new ModelDirectory(this.catalog, health, policy, (pool, models) => unlisted.leftOut(pool, models)),
       quota: this.usage.quota,
       providerOf,
       exclusive,
       shared: this.node?.shares,
       hasBudget: (pool, account) => this.spending.hasBudget(pool, account),
     });
+    this.models = this.capacity.models;
     this.capacity.states.onRefresh((accounts) => {
       for (const account of accounts) this.usage.quota.refresh(account);
     });
     const guarded = (): GuardLimits => loaded().config.guard;
     this.guard = new OverloadGuard({ load, counters, limits: guarded, running: () => this.capacity.admission.running });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
-    const unlisted = new UnlistedModels(log);
-    const policy = { allowsModel, permittedEntry: reflectedEntry };
-    this.models = new ModelDirectory(this.catalog, this.capacity.health, policy, (pool, models) => unlisted.leftOut(pool, models));
     this.continuity = new Continuity({
       store: store.pins,
       shared: store.shared,

@@ -53,6 +53,7 @@ export class GatewayPreviews implements TurnPreviews {
           find: (pool, id) => models.models(pool).find(id),
           presence: (pool, id) => models.presence(pool, id),
           serves: (pool, id, account) => models.serves(pool, id, account),
+          etag: (pool, key, version) => models.etag(pool, key, version),
         },
       },
     };

@@ -1,7 +1,7 @@
 // The ledger: settled usage by key, Pool and day. Reads use its copy in memory; the store keeps it permanently (D5, Q18).
 import { DAY_MS } from '../../store/schema/limit-rows.ts';
+import { addUsage, usageBetween } from '../../store/schema/usage-sums.ts';
 import type { LoggedRequest, Store, UsageRow } from '../../store/store.ts';
-import { addUsage, usageBetween } from '../../store/verbs/sums/usage-sums.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
 

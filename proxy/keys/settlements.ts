@@ -1,6 +1,7 @@
 // Settlements that wait to be written. They are written promptly, many in one transaction, and repeated until the store has them (Q34).
+
+import { addUsage } from '../../store/schema/usage-sums.ts';
 import { type LimitVerbs, type Settlement, StoreError, type UsageRow } from '../../store/store.ts';
-import { addUsage } from '../../store/verbs/sums/usage-sums.ts';
 import { type Clock, withDeadline } from '../base/time/clock.ts';
 
 /** The most settlements in one transaction. */

@@ -1,5 +1,5 @@
 // Totals of turns: counts, tokens and cost, summed over keys, Pools and days (D5, Q18).
-import type { UsageSums } from '../../store/verbs/sums/usage-sums.ts';
+import type { UsageSums } from '../../store/schema/usage-sums.ts';
 import type { ModelConfig } from '../turn/settings.ts';
 import type { LimitType } from './limits/limit-kinds.ts';
 

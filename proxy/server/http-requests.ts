@@ -11,8 +11,7 @@ import { BODY_MALFORMED } from '../clients/http/bodies/body-arrival.ts';
 import { clientAddress, forwardedFor } from '../clients/http/connections/client-address.ts';
 import { type ClientConnection, connectionOf } from '../clients/http/connections/client-connection.ts';
 import type { Cors } from '../clients/http/connections/cors.ts';
-import { checkFraming, pathOfTarget, queryOfTarget } from '../clients/http/connections/framing.ts';
-import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/connections/header-limits.ts';
+import { checkFraming, HEADERS_TOO_LARGE, isHeadTooLarge, pathOfTarget, queryOfTarget } from '../clients/http/connections/framing.ts';
 import { endRaw, HEADERS_LATE, refusalOfBytes } from '../clients/http/connections/raw-refusal.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
 import { asksForWebsocket } from '../clients/websocket/handshake.ts';
@@ -35,7 +34,8 @@ export interface HttpRequestsOptions {
   /** The bytes of request bodies and frames that are being read. */
   readonly bodies: BodyMemory;
   readonly uploads: UploadMeter;
-  readonly cors: Cors;
+  /** Undefined if no page of another origin is allowed. */
+  readonly cors: Cors | undefined;
   readonly running: RunningTurns;
   readonly batches: Batches;
 }
@@ -82,7 +82,7 @@ export class HttpRequests {
     const found = this.#find(request, generation);
     if (this.#draining || connection.framingBroken || connection.isLast) endConnectionAfter(response);
     const turn = this.#turn(request, found, generation);
-    if (!connection.framingBroken && cors.handle(request, response, generation.routes, turn.id)) {
+    if (!connection.framingBroken && cors?.handle(request, response, generation.routes, turn.id)) {
       runner.recordPreflight(turn);
       return;
     }

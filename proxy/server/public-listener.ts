@@ -17,7 +17,7 @@ import { HttpRequests } from './http-requests.ts';
 import { RunningTurns } from './running-turns.ts';
 import { Websockets, type WebsocketsOptions } from './websockets.ts';
 
-export interface ListenerServices extends Pick<WebsocketsOptions, 'clock' | 'counters' | 'heartbeat' | 'models' | 'replies'> {
+export interface ListenerServices extends Pick<WebsocketsOptions, 'clock' | 'counters' | 'heartbeat' | 'replies'> {
   readonly bodies: BodyMemory;
   readonly guard: OverloadGuard;
   readonly uploads: UploadMeter;
@@ -45,16 +45,17 @@ export class PublicListener {
 
   constructor(services: ListenerServices, options: ListenerOptions) {
     const { current } = options;
-    const { bodies, clock, counters, guard, heartbeat, models, replies, uploads, websockets } = services;
+    const { bodies, clock, counters, guard, heartbeat, replies, uploads, websockets } = services;
     this.#current = current;
-    const { listen } = current.generation.config;
+    const { origins } = current.generation.config.listen.cors;
+    const cors = origins.length > 0 ? new Cors(origins) : undefined;
     const shared = { ...options, counters, running: this.#running, batches: this.#batches };
-    this.#requests = new HttpRequests({ ...shared, bodies, uploads, cors: new Cors(listen.cors.origins) });
+    this.#requests = new HttpRequests({ ...shared, bodies, uploads, cors });
     this.#connections = new IdleConnections({
       stalledMs: () => current.generation.config.timeouts.client_read_idle_ms,
       counters,
     });
-    this.websockets = new Websockets({ ...shared, clock, heartbeat, models, replies, guard: bodies, overload: guard, support: websockets });
+    this.websockets = new Websockets({ ...shared, clock, heartbeat, replies, guard: bodies, overload: guard, support: websockets });
     this.#unparsed = new UnparsedConnections({
       limits: () => {
         const { config } = current.generation;

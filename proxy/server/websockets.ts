@@ -12,7 +12,6 @@ import { endRaw } from '../clients/http/connections/raw-refusal.ts';
 import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';
 import { type Handshake, shakeHands } from '../clients/websocket/handshake.ts';
 import { type BrokenLimit, CLOSE, WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
-import { type ModelTags, ownHeaders } from '../dispatch/own-headers.ts';
 import type { Hop, HopRefusal } from '../nodes/hop-listener.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
@@ -33,7 +32,6 @@ export interface WebsocketsOptions extends Omit<FrameTurnsOptions, 'turnOf'> {
   readonly heartbeat: Heartbeat;
   readonly batches: Batches;
   readonly overload: OverloadGuard;
-  readonly models: ModelTags;
   /** Knows which accounts take websockets. */
   readonly support: WebsocketSupport;
 }
@@ -155,7 +153,7 @@ export class Websockets {
     shakeHands(handshake, {
       maxPayload: turn.limits.request_body_bytes * (hop ? FORWARDED_SIZE : 1),
       maxFragments: turn.limits.websocket_fragments,
-      headers: () => hop ?? ownHeaders(turn, this.#options.models),
+      headers: () => hop ?? turn.ownHeaders(),
       accepted: (ws) => this.#accepted(ws, socket, opened),
       refused: (refusal) => this.#refuseUpgrade(turn, socket, refusal),
     });

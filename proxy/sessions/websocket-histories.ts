@@ -44,7 +44,8 @@ export class WebsocketHistories {
     this.#counters = counters;
     this.#limits = limits;
     this.observer = {
-      events: ['response.output_item.done', 'response.completed', 'response.incomplete'],
+      events: [],
+      eventsOf: ({ name }) => (name === 'agent' ? [] : ['response.output_item.done', 'response.completed', 'response.incomplete']),
       event: (source, type, data) => this.#observe(source, type, data),
     };
   }
@@ -81,8 +82,8 @@ export class WebsocketHistories {
     this.#bytes -= known.bytes;
   }
 
-  #observe({ turn, account, keepResponse }: ReplySource, type: string, data: JsonObject): void {
-    if (account.api === 'agent' || keepResponse) return;
+  #observe({ turn, keepResponse }: ReplySource, type: string, data: JsonObject): void {
+    if (keepResponse) return;
     const asked = this.#asked.get(turn);
     if (!asked) return;
     if (type === 'response.output_item.done') {

@@ -4,7 +4,6 @@ import { isLoopback } from '../base/process/loopback.ts';
 import { hasApiAccounts, isApiAccount } from './provider/api-account.ts';
 import { type CapsuleItem, MOST_SEALED_BYTES } from './provider/capsule.ts';
 import { requestId } from './request-id.ts';
-import { KINDS } from './routes/kinds.ts';
 import type { KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
 import type { FileView, Headers, Presence } from './turn.ts';
@@ -35,7 +34,7 @@ export class ArrivedTurn {
     this.at = services.clock.now();
     this.arrivedAt = services.clock.wallTime();
     this.id = requestId(this.at);
-    this.surface = host.surfaces.of({ path: arrival.path, headers: arrival.headers, kind }, kind && KINDS[kind]);
+    this.surface = host.surfaces.of({ path: arrival.path, headers: arrival.headers, kind });
     this.params = arrival.params;
     this.client = arrival.client;
     this.method = arrival.method;

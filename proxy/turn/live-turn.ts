@@ -16,6 +16,7 @@ import type { Answer, Collector, Decoded } from './surface.ts';
 import { inputTokens } from './token-estimate.ts';
 import type { Body, ModeDecision, ModelView, Route, SafeFields, TranscriptionHint, Turn, Work } from './turn.ts';
 import type { Arrival, TurnConfiguration, TurnHost } from './turn-host.ts';
+import { clientVersionOf } from './wire/client-version.ts';
 import { sessionOf } from './wire/session-header.ts';
 
 const NO_HINTS: readonly TranscriptionHint[] = [];
@@ -140,6 +141,16 @@ export class LiveTurn extends ArrivedTurn implements Turn {
       const param = places?.before(sent) ?? sent;
       return names ? names.nameOf(param) : param;
     });
+  }
+
+  /** The gateway's own headers on every answer that came from an account, and on the answer to an upgrade (Q1, Q14, AA77). */
+  ownHeaders(): Readonly<Record<string, string>> {
+    const own = this.idHeaders();
+    if (this.kind?.served === 'dispatch' && this.kind.model && this.surface.agentProtocol) {
+      own['x-models-etag'] = this.services.models.etag(this.pool, this.key, clientVersionOf(this.headers));
+    }
+    if (this.requestedModel !== undefined && this.model) own['x-poolgate-model'] = this.model.id;
+    return own;
   }
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {

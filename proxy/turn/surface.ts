@@ -7,7 +7,7 @@ import type { Confidential } from './errors/sanitise.ts';
 import type { JsonObject } from './json/json.ts';
 import type { HeldBytes } from './reply/held-bytes.ts';
 import type { Sink } from './reply/sink.ts';
-import type { RouteKind, SurfaceName } from './routes/kinds.ts';
+import type { SurfaceName } from './routes/kinds.ts';
 import type { WireWords } from './settings.ts';
 import type { Body, Event, Headers, Turn, Work } from './turn.ts';
 import type { AnswerHeaderOptions } from './wire/headers.ts';
@@ -74,11 +74,12 @@ export interface NamedModel {
   readonly window: number | undefined;
 }
 
-/** The parts of a request that show which surface it belongs to. */
-export interface Addressed {
+/** The requests that a surface takes, although their kind belongs to another surface or to none. */
+export interface Claim {
+  /** All requests to this path, and to the paths below it. */
   readonly path: string;
-  readonly headers: Headers;
-  readonly kind: RouteKind | undefined;
+  /** The header with which clients of the surface ask for model lists, and for paths of /v1 that no row serves. */
+  readonly header?: string;
 }
 
 export interface Decoded<Memory> {
@@ -96,11 +97,7 @@ export interface Decoded<Memory> {
 /** @typeParam Memory what the surface keeps of a decoded request for encoding its reply */
 export interface Surface<Memory = unknown> {
   readonly name: string;
-  /**
-   * Whether the surface takes a request whose kind belongs to another surface or to none. It decides by the path, or by a header of its
-   * clients.
-   */
-  claims?(request: Addressed): boolean;
+  readonly claim?: Claim;
   /** The names of the headers that state the id of the request's row. */
   readonly idHeaders: readonly string[];
   /** The texts in the request's headers that may be the key's secret, in the order in which they are tried. */

@@ -6,6 +6,7 @@ import type { Chains } from './rules/rule-chain.ts';
 import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
 import type { SurfaceSet } from './surface-set.ts';
 import type { FileView, Headers, ModeDecision, ModelView, Presence, Route } from './turn.ts';
+import type { ClientVersion } from './wire/client-version.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -33,6 +34,8 @@ export interface AskedServices {
     find(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
     presence(pool: PoolConfig, id: string): Presence;
     serves(pool: PoolConfig, id: string, account: string): boolean;
+    /** The tag of the model list. A client that gets an unknown tag reads the list again. */
+    etag(pool: PoolConfig, key: KeyConfig, version: ClientVersion | undefined): string;
   };
   readonly files: { find(pool: string, id: string): FileView | undefined | Promise<FileView | undefined> };
   /** Milliseconds until the first cooldown of a model's sources ends. */

@@ -2,13 +2,12 @@
 import { Batches } from '../base/process/batch.ts';
 import type { Heartbeat } from '../base/process/heartbeat.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import { isApiAccount } from '../turn/provider/api-account.ts';
+import { credentialHeader, isApiAccount } from '../turn/provider/api-account.ts';
 import type { AccountConfig, Timeouts } from '../turn/settings.ts';
 import type { StreamCarrier, TurnCarrier } from './carriers/carrier.ts';
 import { PassThrough } from './carriers/pass-through.ts';
 import { UndiciCarrier, type UndiciTimeouts } from './carriers/undici-carrier.ts';
 import { WebsocketCarrier } from './carriers/websocket/websocket-carrier.ts';
-import { credentialHeader } from './credentials/credential-header.ts';
 import { type Egress, egressOf } from './egress/egress.ts';
 import type { EgressRoute } from './egress/route.ts';
 
@@ -150,9 +149,7 @@ export class Upstreams {
     await Promise.all(old.map(([, upstream]) => upstream.retire()));
   }
 
-  of(accountId: string): Upstream | undefined {
-    return this.#byAccount.get(accountId);
-  }
+  readonly of = (accountId: string): Upstream | undefined => this.#byAccount.get(accountId);
 
   /** Ends all connections at once. */
   async destroy(): Promise<void> {

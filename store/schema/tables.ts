@@ -1,8 +1,7 @@
 // The tables: the columns of each row type in order, its key, what a second row of one key does, and how a record is decoded.
-import { addUsage } from '../verbs/sums/usage-sums.ts';
+
 import { type ColumnType, decode } from './decoders.ts';
 import type { DescribedRow, Description } from './described-fields.ts';
-import { addHour } from './hour-rows.ts';
 import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from './logged-rows.ts';
 import type {
   AccountStateRow,
@@ -26,6 +25,7 @@ import type {
   UsagePoolHourRow,
   UsageRow,
 } from './rows.ts';
+import { addHour, addUsage } from './usage-sums.ts';
 
 /** What a second row with the same key does: it is ignored, replaces the first, is added to it, or replaces only the fields that it has. */
 type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';

@@ -1,7 +1,6 @@
 // The limits of keys over all nodes. A turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
 import type { DatabaseRecord, Driver, RowBatch, SqlSession, Transaction, Update } from '../driver.ts';
 import { logRowsOf } from '../schema/derived-attempt.ts';
-import { hourRowOf } from '../schema/hour-rows.ts';
 import { BOUNDS, type UsedSum } from '../schema/limit-bounds.ts';
 import {
   DAY_MS,
@@ -21,6 +20,7 @@ import {
 import { conditionsOf, filled, numbered, oneOf } from '../schema/query.ts';
 import type { KeySlotRow } from '../schema/rows.ts';
 import { keySlots, usage, usageHours } from '../schema/tables.ts';
+import { hourRowOf } from '../schema/usage-sums.ts';
 import { batchOf, Queue, type TableRow } from '../writing/write-queue.ts';
 
 export interface LimitVerbs {

@@ -5,7 +5,6 @@ import { trimLog } from '../log-size.ts';
 import { checkValueVerbs } from '../schema/check-values.ts';
 import { derivedAttempt, logRowsOf, succeededAtOnce } from '../schema/derived-attempt.ts';
 import type { AuditFilter } from '../schema/filters.ts';
-import { hourRowOf } from '../schema/hour-rows.ts';
 import { type Condition, equals, oneOf, operators, select, selectKeys, where } from '../schema/query.ts';
 import type { AccountStatePatch, NewPin, StampedAccountState } from '../schema/rows.ts';
 import {
@@ -22,6 +21,7 @@ import {
   usage,
   usageHours,
 } from '../schema/tables.ts';
+import { hourRowOf } from '../schema/usage-sums.ts';
 import type { TableRow } from '../writing/write-queue.ts';
 import { together, type Writer } from '../writing/writer.ts';
 import { changesVerbs } from './changes.ts';

@@ -1,8 +1,8 @@
 // The queue of rows to write, in order. A newer row replaces the waiting row of its key, is added to it, or patches it.
 import type { Guard, RowBatch } from '../driver.ts';
-import { dayRowOf, poolHourRowOf } from '../schema/hour-rows.ts';
 import type { UsageHourRow } from '../schema/rows.ts';
 import { type Table, usageDays, usageHours, usagePoolHours } from '../schema/tables.ts';
+import { dayRowOf, poolHourRowOf } from '../schema/usage-sums.ts';
 
 export type TableRow = readonly [table: Table, row: object];
 

@@ -76,6 +76,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
         models: {
           find: (_pool, id) => (id === model?.id ? model : undefined),
           serves: () => true,
+          etag: () => '',
           presence: (_pool, id) => (id === model?.id ? 'routable' : 'absent'),
         },
         files: { find: () => undefined },

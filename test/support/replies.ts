@@ -241,8 +241,9 @@ export class RecordingContext implements ReplyContext {
   constructor(turn: LiveTurn, { observer, keepsBack = isRetryable }: ContextOptions = {}) {
     this.turn = turn;
     this.keepsBack = keepsBack;
-    const types = (observer?.events ?? []).map((type) => type.replace('<agent>', turn.wire.agent));
-    this.observers = new AttemptObservers(observer ? [observer] : [], new Set(types), {
+    const observers = observer ? [observer] : [];
+    const byType = new Map((observer?.events ?? []).map((type) => [type.replace('<agent>', turn.wire.agent), observers]));
+    this.observers = new AttemptObservers(observers, byType, {
       turn,
       account: account('north'),
       provider: agentApi,

@@ -1,7 +1,7 @@
 // Estimates of input and output tokens, and of the output bytes of events, without a tokenizer.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { VisibleOutput } from '../../proxy/keys/visible-output.ts';
+import { VisibleOutput } from '../../proxy/keys/reservation.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { inputTokens, outputCap } from '../../proxy/turn/token-estimate.ts';
 import type { Body } from '../../proxy/turn/turn.ts';

@@ -1,6 +1,5 @@
 // The quota evidence of one account, and the state that follows from it at a given time (Q8).
-import type { QuotaSource, QuotaStatement, QuotaWindow } from '../../turn/provider/quota-statement.ts';
-import { fullest, resetOf } from './quota-window.ts';
+import { fullest, type QuotaSource, type QuotaStatement, type QuotaWindow, resetOf } from '../../turn/provider/quota-statement.ts';
 
 export interface KnownWindow extends QuotaWindow {
   /** When the evidence was stated; Unix milliseconds. */

@@ -1,7 +1,6 @@
 // An account's quota outside this room: the form that /api/status reports, and the form that the store keeps through a restart.
-import type { QuotaSource } from '../../turn/provider/quota-statement.ts';
+import { classOf, type QuotaSource, type WindowClass } from '../../turn/provider/quota-statement.ts';
 import type { AccountQuota, Exhaustion, KnownWindow, StoredQuota } from './account-quota.ts';
-import { classOf, type WindowClass } from './quota-window.ts';
 
 export interface WindowStatus {
   readonly class: WindowClass;

@@ -1,5 +1,5 @@
 // The load of each account for selection: attempts in flight, quota and health; and the accounts that changed since an index was refreshed.
-import { PoolCounts } from '../../admission/pool-counts.ts';
+import { PoolCounts } from '../../admission/admission.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
 import { hashOf } from './rendezvous.ts';

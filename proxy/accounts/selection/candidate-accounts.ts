@@ -10,9 +10,8 @@ import { AccountLoads, type Availability, availabilityOf, type QuotaView } from 
 import type { Demand, Tried } from './demand.ts';
 import type { CandidateIndex } from './index/candidate-index.ts';
 import { CandidateIndexes } from './index/candidate-indexes.ts';
-import { unavailableIn } from './index/index-choice.ts';
 import { lackRefusal } from './lacking-accounts.ts';
-import { type Left, noCandidate, type UnavailableAccount, unavailableUntil } from './selection-result.ts';
+import { type Left, noCandidate, type UnavailableAccount, unavailableIn, unavailableUntil } from './selection-result.ts';
 import type { Sources } from './sources.ts';
 import { learns } from './strategies/strategies.ts';
 import type { Learning } from './strategies/strategy.ts';

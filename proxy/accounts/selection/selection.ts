@@ -11,10 +11,9 @@ import { type AccountLoad, type AccountLoads, isAvailability } from './account-l
 import { CandidateAccounts, type CandidateAccountsOptions } from './candidate-accounts.ts';
 import type { Demand, Tried } from './demand.ts';
 import type { CandidateIndex } from './index/candidate-index.ts';
-import { preferredChoice } from './index/index-choice.ts';
 import { lackRefusal } from './lacking-accounts.ts';
 import { AccountLease } from './lease.ts';
-import { type Choice, type Left, whyOf } from './selection-result.ts';
+import { type Choice, type Left, preferredChoice, whyOf } from './selection-result.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
 import { closedTo } from './tiers/open-tiers.ts';
 import type { TierDemand } from './tiers/tier-demand.ts';

@@ -1,7 +1,7 @@
 // A frame with which a client asks for a turn.
 import { Refusal } from '../../turn/errors/refusal.ts';
+import { has } from '../../turn/reply/event-bytes.ts';
 import type { Body, ModeDecision } from '../../turn/turn.ts';
-import { has } from '../../upstream/events/type-peek.ts';
 import { type JsonMemory, type ParsedBody, parseBody, parseLargeBody } from '../http/bodies/json-body.ts';
 
 /** A frame that is a JSON object, with its size. */

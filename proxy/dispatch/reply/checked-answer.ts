@@ -17,9 +17,6 @@ export interface CheckedReply {
   readonly context: ReplyContext;
 }
 
-/** Whether replies to this turn are checked as a whole. */
-export const isChecked = (turn: LiveTurn): boolean => dispatchedKind(turn.route.kind)?.reply === 'whole';
-
 /** Whether a body is a failure. `"error": null` is not an error (Q15). A body that has only a `detail` is one (RB19). */
 export const isFailure = (json: JsonObject): boolean =>
   (typeof json.error === 'object' && json.error !== null) ||

@@ -6,12 +6,11 @@ import type { Head, Headers } from '../../turn/turn.ts';
 import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { Client } from '../client.ts';
-import { isChecked } from './checked-answer.ts';
 import { CollectedReply } from './collected-reply.ts';
 import { EventReply } from './events/event-reply.ts';
 import { type EndWith, ResponseControl } from './events/response-control.ts';
 import { PipedReply } from './piped-reply.ts';
-import { headerOptions, type ReplyContext } from './reply-context.ts';
+import { headerOptions, isChecked, type ReplyContext } from './reply-context.ts';
 import { WholeReply } from './whole-reply.ts';
 
 export type Reply = EventReply | CollectedReply | WholeReply | PipedReply;
@@ -81,7 +80,7 @@ function encodedReply(status: number, headers: Headers, { turn, provider, sent }
 }
 
 function headOf(status: number, headers: Headers, { ownHeaders }: ReplyPath, { turn, provider }: ReplyContext): Head {
-  const passed = turn.surface.answerHeaders(provider.replies.headers(headers), headerOptions(turn));
+  const passed = turn.surface.answerHeaders(provider.replies.headers?.(headers) ?? headers, headerOptions(turn));
   return { status, headers: Object.assign(passed, ownHeaders) };
 }
 

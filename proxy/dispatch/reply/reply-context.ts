@@ -1,4 +1,5 @@
 // The context of an attempt and of its reply, and the ways in which an attempt ends.
+import type { AttemptResult } from '../../accounts/health/account-health.ts';
 import type { Counters } from '../../base/process/metrics.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
@@ -11,6 +12,7 @@ import type { SentMembers } from '../../turn/provider/provider-failures.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
 import type { Ending, TokenCounts } from '../../turn/reply/turn-result.ts';
+import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import type { Event, Head, Outcome, OutcomeKind } from '../../turn/turn.ts';
 import type { AnswerHeaderOptions } from '../../turn/wire/headers.ts';
 import type { ByteReader, Sending } from '../../upstream/carriers/carrier.ts';
@@ -72,10 +74,20 @@ export type Verdict =
   /** The client left. */
   | { readonly kind: 'gone'; readonly shown: boolean };
 
+/** Whether replies to this turn are checked as a whole. */
+export const isChecked = (turn: LiveTurn): boolean => dispatchedKind(turn.route.kind)?.reply === 'whole';
+
 /** The settings of the turn that determine the headers of its answer. */
 export const headerOptions = ({ wire, pool }: LiveTurn): AnswerHeaderOptions => ({ wire, hideQuota: pool.hide_account_quota });
 
 export const failureOf = (verdict: Verdict): Failure | undefined => ('failure' in verdict ? verdict.failure : undefined);
+
+/** The effect of an attempt on the account's health. A client that left, or a refusal by the gateway, has none. */
+export function resultOf(verdict: Verdict): AttemptResult {
+  const failure = failureOf(verdict);
+  if (failure?.isUntranslated) return 'neutral';
+  return failure ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
+}
 
 const shownStatus = (failure: Failure): number | undefined => (blamesAccount(failure) ? 502 : failure.status);
 

@@ -6,20 +6,23 @@ import type { HeldEvents, ReplyObserver, ReplySource } from '../../turn/reply/re
 import type { WireWords } from '../../turn/settings.ts';
 import type { Headers } from '../../turn/turn.ts';
 
+/** The observers of each type of event that any observer reads. */
+type ObserversByType = ReadonlyMap<string, readonly ReplyObserver[]>;
+
 /** The observers of one attempt. An error in an observer does not affect the client's reply. */
 export class AttemptObservers {
   readonly #observers: readonly ReplyObserver[];
-  readonly #types: ReadonlySet<string>;
+  readonly #byType: ObserversByType;
   readonly #source: ReplySource;
 
-  constructor(observers: readonly ReplyObserver[], types: ReadonlySet<string>, source: ReplySource) {
+  constructor(observers: readonly ReplyObserver[], byType: ObserversByType, source: ReplySource) {
     this.#observers = observers;
-    this.#types = types;
+    this.#byType = byType;
     this.#source = source;
   }
 
   wants(type: string): boolean {
-    return this.#types.has(type);
+    return this.#byType.has(type);
   }
 
   head(status: number, headers: Headers): void {
@@ -27,7 +30,7 @@ export class AttemptObservers {
   }
 
   event(type: string, data: JsonObject): void {
-    this.#each((observer) => observer.event?.(this.#source, type, data));
+    this.#each((observer) => observer.event?.(this.#source, type, data), this.#byType.get(type));
   }
 
   answer(json: JsonObject): void {
@@ -42,8 +45,8 @@ export class AttemptObservers {
     this.#each((observer) => observer.failed?.(this.#source, failure));
   }
 
-  #each(call: (observer: ReplyObserver) => void): void {
-    for (const observer of this.#observers) {
+  #each(call: (observer: ReplyObserver) => void, observers = this.#observers): void {
+    for (const observer of observers) {
       try {
         call(observer);
       } catch (thrown) {
@@ -56,23 +59,27 @@ export class AttemptObservers {
 /** The observers of a gateway. Their event types are resolved once for each provider API and set of wire words. */
 export class ReplyObservers {
   readonly #observers: readonly ReplyObserver[];
-  readonly #types = new WeakMap<ProviderApi, Map<string, ReadonlySet<string>>>();
+  readonly #byType = new WeakMap<ProviderApi, Map<string, ObserversByType>>();
 
   constructor(observers: readonly ReplyObserver[]) {
     this.#observers = observers;
   }
 
   of(source: ReplySource): AttemptObservers {
-    return new AttemptObservers(this.#observers, this.#typesIn(source.provider, source.turn.wire), source);
+    return new AttemptObservers(this.#observers, this.#byTypeIn(source.provider, source.turn.wire), source);
   }
 
-  #typesIn(provider: ProviderApi, wire: WireWords): ReadonlySet<string> {
-    const byWord = this.#types.get(provider) ?? new Map<string, ReadonlySet<string>>();
-    this.#types.set(provider, byWord);
+  #byTypeIn(provider: ProviderApi, wire: WireWords): ObserversByType {
+    const byWord = this.#byType.get(provider) ?? new Map<string, ObserversByType>();
+    this.#byType.set(provider, byWord);
     const known = byWord.get(wire.agent);
     if (known) return known;
-    const types = new Set(this.#observers.flatMap((one) => [...one.events, ...(one.eventsOf?.(provider, wire) ?? [])]));
-    byWord.set(wire.agent, types);
-    return types;
+    const byType = new Map<string, readonly ReplyObserver[]>();
+    for (const observer of this.#observers) {
+      for (const type of [...observer.events, ...(observer.eventsOf?.(provider, wire) ?? [])])
+        byType.set(type, [...(byType.get(type) ?? []), observer]);
+    }
+    byWord.set(wire.agent, byType);
+    return byType;
   }
 }

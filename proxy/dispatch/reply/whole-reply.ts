@@ -13,8 +13,8 @@ import { replyText } from '../../turn/reply/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
 import type { ByteReader } from '../../upstream/carriers/carrier.ts';
 import type { Client } from '../client.ts';
-import { failureIn, isChecked, isFailure, settleChecked } from './checked-answer.ts';
-import { type CloseReply, headerOptions, type ReplyContext } from './reply-context.ts';
+import { failureIn, isFailure, settleChecked } from './checked-answer.ts';
+import { type CloseReply, headerOptions, isChecked, type ReplyContext } from './reply-context.ts';
 
 /** The most bytes of a refusal. It is more than any provider's error. */
 const MAX_ERROR_BYTES = 65_536;

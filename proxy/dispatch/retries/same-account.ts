@@ -7,7 +7,7 @@ import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials } from '../../upstream/account-credentials.ts';
 import type { Attempted } from '../attempt.ts';
-import { failureOf } from '../reply/reply-context.ts';
+import { failureOf, resultOf } from '../reply/reply-context.ts';
 import type { TurnSocket } from '../turn-socket.ts';
 
 /** The last attempt at an account, and its effect on the account's health. */
@@ -29,13 +29,6 @@ export interface SameAccount {
   readonly resend: () => Promise<Attempted>;
 }
 
-/** The effect of an attempt on the account's health. A client that left, or a refusal by the gateway, has none. */
-export function resultOf({ verdict }: Attempted): AttemptResult {
-  const failure = failureOf(verdict);
-  if (failure?.isUntranslated) return 'neutral';
-  return failure ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
-}
-
 /** @param failed an attempt with a failure, before which the client may have seen a part of the reply */
 export async function repeatAt(
   { account, provider, credentials, socket, compactPaths, isSpent, resend }: SameAccount,
@@ -45,7 +38,7 @@ export async function repeatAt(
   if (hasNoPath) compactPaths.missing(account);
   const attempted = hasNoPath || failed.isAdjusted || socket?.sendsAgain(failed, account) ? await resend() : failed;
   const refused = refusedCredential(attempted);
-  if (!refused) return { attempted, result: resultOf(attempted) };
+  if (!refused) return { attempted, result: resultOf(attempted.verdict) };
   const renewal = await credentials.refused(account, attempted.authorization);
   const isShown = attempted.verdict.kind !== 'failed';
   if (renewal === 'failed' || renewal === 'challenged') {
@@ -59,7 +52,7 @@ export async function repeatAt(
   const again = await resend();
   // After a second refusal the account has to log in, unless its operator has done so meanwhile.
   const imported = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
-  return { attempted: again, result: imported ? 'neutral' : resultOf(again) };
+  return { attempted: again, result: imported ? 'neutral' : resultOf(again.verdict) };
 }
 
 function missesCompactPath({ verdict, over, path }: Attempted, { compaction }: ProviderApi): boolean {

@@ -102,7 +102,7 @@ export class AccountTests implements AccountTester {
       clock,
       tokens,
       capsules,
-      models: { find: () => model, presence: () => 'routable' as const, serves: () => true },
+      models: { find: () => model, presence: () => 'routable' as const, serves: () => true, etag: () => '' },
       files: { find: () => undefined },
       capacity: { recoversIn: () => undefined },
     };

@@ -125,7 +125,7 @@ export async function sendTestTurn(subject: TestSubject, asked: Body, over: 'htt
       keepsBack: () => true,
       adjusted: () => false,
       committed: () => undefined,
-      observers: new AttemptObservers([], new Set(), source),
+      observers: new AttemptObservers([], new Map(), source),
       ownHeaders: {},
       followUp: undefined,
       begins: () => undefined,

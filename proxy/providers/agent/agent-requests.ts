@@ -3,7 +3,8 @@ import { encodeForm, turnBytes } from '../../turn/json/encode-body.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { EncodedAttempt, ProviderRequests } from '../../turn/provider/provider-requests.ts';
-import { identify } from './client-identity.ts';
+import type { Headers } from '../../turn/turn.ts';
+import { compareVersions, parseVersion, versionText } from '../../turn/wire/client-version.ts';
 
 /** Statuses of a refused upgrade which mean that the account has no websocket. */
 const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
@@ -63,3 +64,37 @@ function identified(sent: Record<string, string>, { turn: { surface, headers }, 
 /** The path at the account, with its parameters as they came. */
 const pathOf = ({ route: { upstream }, params }: LiveTurn): string =>
   upstream.includes('{') ? upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '') : upstream;
+
+/**
+ * Adds the account's headers, which replace the client's, and states the newer client version of the operator's and the client's (RB2).
+ * @param client the headers of a native client; undefined for other clients, whose headers state the version of another program
+ */
+function identify(
+  sent: Record<string, string>,
+  own: Readonly<Record<string, string>>,
+  client: Headers | undefined,
+): Record<string, string> {
+  const operator = versionText(own);
+  const stated = client && versionText(client);
+  Object.assign(sent, own);
+  const version = newer(operator, stated);
+  if (version === undefined) return sent;
+  sent.version = version;
+  const agent = sent['user-agent'];
+  // A configured user agent contains a version of the operator's choice.
+  const written = own['user-agent'] === undefined ? stated : operator;
+  if (agent !== undefined && written !== undefined && written !== version) sent['user-agent'] = withNumber(agent, written, version);
+  return sent;
+}
+
+function newer(a: string | undefined, b: string | undefined): string | undefined {
+  const parsedA = parseVersion(a);
+  if (!parsedA) return b;
+  const parsedB = parseVersion(b);
+  return parsedB && compareVersions(parsedB, parsedA) > 0 ? b : a;
+}
+
+function withNumber(agent: string, from: string, to: string): string {
+  const escaped = from.replace(/[.+]/g, '\\$&');
+  return agent.replace(new RegExp(`(?<![\\d.])${escaped}(?![\\d.])`, 'g'), () => to);
+}

@@ -2,7 +2,7 @@
 import { Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
-import { type Addressed, surface } from '../../turn/surface.ts';
+import { surface } from '../../turn/surface.ts';
 import type { Body, Turn } from '../../turn/turn.ts';
 import { traceHeaders } from '../../turn/wire/headers.ts';
 import { bearerSecrets, publicSurface, shownError } from '../public/public-surface.ts';
@@ -17,7 +17,8 @@ import { decodeMessages, type MessagesRequest } from './request/decode.ts';
 export const messagesSurface = surface<MessagesRequest>({
   ...publicSurface,
   name: 'messages',
-  claims: isOfMessages,
+  // Its clients send the header with all requests (AM3, AM10).
+  claim: { path: '/v1/messages', header: 'anthropic-version' },
   idHeaders: ['x-request-id', 'request-id'],
   modelPage,
   modelObject,
@@ -62,18 +63,6 @@ export const messagesSurface = surface<MessagesRequest>({
     return { type: 'error', error: { ...publicError(shownError(failure), known), type: failureType(failure) } };
   },
 });
-
-const PATH = '/v1/messages';
-
-/**
- * Whether a request belongs to this surface: its path is below /v1/messages and no kind serves it, or it has the Messages header and asks
- * for a model list or for a path of /v1 that no row serves (AM3, AM10).
- */
-function isOfMessages({ path, headers, kind }: Addressed): boolean {
-  if (path === PATH || path.startsWith(`${PATH}/`)) return true;
-  const isShared = kind === undefined || kind === 'models' || kind === 'model';
-  return isShared && headers['anthropic-version'] !== undefined && path.startsWith('/v1/');
-}
 
 /** @throws Refusal that names members of Messages */
 async function countTokens(body: Body, turn: Turn): Promise<JsonObject> {

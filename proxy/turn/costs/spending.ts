@@ -1,6 +1,6 @@
 // What a turn may cost: its estimate before it is sent, and the money that is reserved for it in tiers with a cap (AA69, AA71).
 import type { LoggedRequest } from '../../../store/schema/logged-rows.ts';
-import type { UsageSums } from '../../../store/verbs/sums/usage-sums.ts';
+import type { UsageSums } from '../../../store/schema/usage-sums.ts';
 import type { Prices } from '../settings.ts';
 import type { Cap } from '../tiers.ts';
 

@@ -62,3 +62,7 @@ export function hasApiAccounts(pool: Pick<PoolConfig, 'assignments'>, accounts: 
   }
   return known;
 }
+
+/** The name of the header that has the account's credential, in lower case (AA4). */
+export const credentialHeader = ({ credential }: Pick<AccountConfig, 'credential'>): string =>
+  credential && 'header' in credential ? credential.header.name : 'authorization';

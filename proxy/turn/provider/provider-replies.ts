@@ -30,8 +30,8 @@ export interface EventHandler {
 export class UnreadableReply extends Error {}
 
 export interface ProviderReplies {
-  /** The account's headers that belong to the answer. The surface decides which of them its client gets. */
-  headers(headers: Headers): Headers;
+  /** The account's headers that belong to the answer; absent if all do. The surface decides which of them its client gets. */
+  headers?(headers: Headers): Headers;
   /**
    * The steps that decode a reply, the first one first. A whole JSON body in answer to a turn comes as one event. Absent for an API whose
    * replies already are Responses events, and undefined for such a reply: its events pass without being read.

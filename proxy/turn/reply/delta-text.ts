@@ -1,7 +1,7 @@
 // The text of a delta event, read from its bytes in the form that JSON has between the quotes. It is parsed only if it is written in an
 // unusual way.
 import type { Json } from '../json/json.ts';
-import { DeltaLocator } from './delta-locator.ts';
+import { DeltaLocator } from './event-bytes.ts';
 import type { ReplyEvent } from './reply-event.ts';
 
 const QUOTE = 0x22;

@@ -11,13 +11,13 @@ import {
   type CarrierRequest,
   MAX_INTERIM_ANSWERS,
   type ReplyHandler,
+  requestTarget,
   type Sending,
   type StreamCarrier,
   type StreamReader,
 } from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { limitHandshake, PassThroughConnections } from './pass-through-connections.ts';
-import { requestTarget } from './request-target.ts';
 import { readBytes } from './stream-body.ts';
 import { UntilConnected } from './until-connected.ts';
 

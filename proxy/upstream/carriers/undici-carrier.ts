@@ -4,9 +4,16 @@ import { type Batch, Batches } from '../../base/process/batch.ts';
 import { passContinue } from '../../base/process/node-internals.ts';
 import type { EgressRoute } from '../egress/route.ts';
 import { Pool } from '../undici-parts.ts';
-import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, TurnCarrier } from './carrier.ts';
+import {
+  type ByteReader,
+  type CarrierRequest,
+  type EventReader,
+  type ReplyHandler,
+  requestTarget,
+  type Sending,
+  type TurnCarrier,
+} from './carrier.ts';
 import { type Waits, waitsOf } from './idle-timeouts.ts';
-import { requestTarget } from './request-target.ts';
 import { UndiciExchange } from './undici-exchange.ts';
 
 export interface UndiciTimeouts {

@@ -1,12 +1,12 @@
-// The credentials of all accounts: configured headers with a static bearer or with tokens that are refreshed (Q9).
+// The credentials of all accounts: configured headers with a static secret or with tokens that are refreshed (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
+import { resolveSecret } from '../../config/loading/secrets.ts';
+import { credentialHeader, isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials, AccountHeaders, Renewal, StaticCredentials } from '../account-credentials.ts';
-import { credentialHeader } from './credential-header.ts';
 import { type LoginAddress, loginAddress } from './login/login-address.ts';
 import { type LoginOrder, type StoreLoginResult, storeLogin } from './login/store-login.ts';
 import { OauthAccount, type OauthTools, type Relogin } from './oauth-account.ts';
-import { SecretFiles } from './secret-files.ts';
 import type { TokenVault } from './token-vault.ts';
 
 export class Credentials implements AccountCredentials {
@@ -119,4 +119,43 @@ export function withBearer(account: AccountConfig, bearer: string): AccountHeade
   const headers = Object.freeze({ ...account.headers, [name]: value });
   bearing.set(account, { bearer, headers });
   return headers;
+}
+
+/** Secrets of API accounts in files. A secret that the account refused is read again, because its operator may have replaced it (AA4). */
+class SecretFiles {
+  /** The secrets that were read since the configuration was loaded, by account. */
+  readonly #read = new Map<string, { readonly file: string; readonly secret: string }>();
+
+  /** Forgets all secrets, because the configuration and every file were loaded again. */
+  clear(): void {
+    this.#read.clear();
+  }
+
+  /** The secret, if it was read again after the configuration was loaded. */
+  of(account: AccountConfig): string | undefined {
+    const read = this.#read.get(account.id);
+    return read && read.file === fileOf(account) ? read.secret : undefined;
+  }
+
+  /** The secret that was read last for the account, even if the account has another file now. */
+  last(account: string): string | undefined {
+    return this.#read.get(account)?.secret;
+  }
+
+  /** @param sent the secret that the account refused */
+  async refused(account: AccountConfig, sent: string | undefined): Promise<Renewal> {
+    const file = fileOf(account);
+    if (file === undefined) return 'refused';
+    const secret = await resolveSecret({ file }, [], { folder: '/', env: {}, strictEnv: true });
+    if (typeof secret !== 'string' || secret === sent) return 'refused';
+    this.#read.set(account.id, { file, secret });
+    return 'renewed';
+  }
+}
+
+function fileOf(account: AccountConfig): string | undefined {
+  const { credential } = account;
+  if (!isApiAccount(account) || !credential || 'oauth' in credential) return undefined;
+  const secret = 'bearer' in credential ? credential.bearer : credential.header;
+  return 'file' in secret ? secret.file : undefined;
 }

@@ -1,13 +1,13 @@
 // The gateway's own requests to an account. They carry its credential, and are sent again after a renewal if it was refused (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
+import { credentialHeader } from '../../turn/provider/api-account.ts';
 import type { PathRoot } from '../../turn/provider/reads.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { ownRequestHeaders } from '../../turn/wire/own-request.ts';
 import type { AccountCredentials, StaticCredentials } from '../account-credentials.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';
 import type { Upstream } from '../upstreams.ts';
-import { credentialHeader } from './credential-header.ts';
 
 export interface OwnCallsOptions {
   readonly credentials: AccountCredentials;

@@ -1,8 +1,8 @@
 // Splits an SSE byte stream into whole events and reads their type in the bytes, without parsing them.
 import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
+import { has, TypePeek } from '../../turn/reply/event-bytes.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { EventReader } from '../carriers/carrier.ts';
-import { has, TypePeek } from './type-peek.ts';
 
 const LF = 10;
 const CR = 13;

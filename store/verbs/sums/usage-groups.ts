@@ -3,7 +3,7 @@ import type { DatabaseRecord } from '../../driver.ts';
 import { decode } from '../../schema/decoders.ts';
 import type { UsageFilter, UsageGroup } from '../../schema/filters.ts';
 import { conditionsOf, numbered, oneOf, type Reader, where } from '../../schema/query.ts';
-import type { UsageSums } from './usage-sums.ts';
+import type { UsageSums } from '../../schema/usage-sums.ts';
 
 /** The sum of a group. Fields by which it is not grouped are null. */
 export interface UsageTotal extends Readonly<UsageSums> {

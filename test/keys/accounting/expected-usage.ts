@@ -1,5 +1,5 @@
 // The expected usage: the amounts that each settled turn adds to the totals of its key, Pool and day, in whole numbers.
-import type { UsageSums } from '../../../store/verbs/sums/usage-sums.ts';
+import type { UsageSums } from '../../../store/schema/usage-sums.ts';
 import type { Settled } from './deliveries.ts';
 
 /** Prices in billionths of a dollar for a token, which is a thousand times the dollars per million tokens in the configuration. */

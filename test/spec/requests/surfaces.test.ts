@@ -71,7 +71,7 @@ class NotesSink extends KeepaliveSseSink {
 const notesSurface = surface<Asked>({
   ...publicSurface,
   name: 'notes',
-  claims: ({ path }) => path === NOTES,
+  claim: { path: NOTES },
   credentials: ({ 'x-notes-key': key }) => (key === undefined ? [] : [key]),
   numbersEvents: false,
 

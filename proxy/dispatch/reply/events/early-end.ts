@@ -3,15 +3,19 @@ import type { JsonObject } from '../../../turn/json/json.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
 import type { ReplyContext } from '../reply-context.ts';
+import type { OutputCap } from './output-cap.ts';
 
 /**
  * Ends a reply at the cap of output tokens, as a provider does (CR1).
  * @param known the data of the event, if it is parsed already
  * @returns the part of the event that still fits, and the closing events; undefined below the cap
  */
-export function endAtCap(event: ReplyEvent, known: JsonObject | undefined, context: ReplyContext): readonly JsonObject[] | undefined {
-  const { outputCap, turn, counters } = context;
-  if (!outputCap) return undefined;
+export function endAtCap(
+  outputCap: OutputCap,
+  event: ReplyEvent,
+  known: JsonObject | undefined,
+  { turn, counters }: ReplyContext,
+): readonly JsonObject[] | undefined {
   const data = known ?? turn.held.json(event);
   const last = data && outputCap.read(data, event.length);
   if (!last) return undefined;

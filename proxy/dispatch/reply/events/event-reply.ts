@@ -132,7 +132,8 @@ export class EventReply implements EventReader {
       return;
     }
     if (this.#control?.takes(event, data)) return;
-    const last = this.#end === undefined ? endAtCap(event, data, this.#context) : undefined;
+    const { outputCap } = this.#context;
+    const last = outputCap && this.#end === undefined ? endAtCap(outputCap, event, data, this.#context) : undefined;
     if (last) {
       this.#endWith(last);
       return;

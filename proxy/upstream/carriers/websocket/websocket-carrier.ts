@@ -1,9 +1,8 @@
 import type { Batches } from '../../../base/process/batch.ts';
 import type { Heartbeat } from '../../../base/process/heartbeat.ts';
 import type { EgressRoute } from '../../egress/route.ts';
-import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending } from '../carrier.ts';
+import { type ByteReader, type CarrierRequest, type EventReader, type ReplyHandler, requestTarget, type Sending } from '../carrier.ts';
 import { type Waits, waitsOf } from '../idle-timeouts.ts';
-import { requestTarget } from '../request-target.ts';
 import type { SocketSlot } from './socket-slot.ts';
 import { UpstreamSocket } from './upstream-socket.ts';
 import { WebsocketExchange } from './websocket-exchange.ts';

@@ -1,8 +1,8 @@
 // One turn on an account's websocket: its frame, then the frames of the reply up to the terminal one.
 import type { IncomingMessage } from 'node:http';
 import type { CarrierFailure } from '../../../turn/errors/failure.ts';
+import { TypePeek } from '../../../turn/reply/event-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
-import { TypePeek } from '../../events/type-peek.ts';
 import type { ByteReader, EventReader, ReplyHandler, ReplyLine, Sending } from '../carrier.ts';
 import { Timed, type Waits } from '../idle-timeouts.ts';
 import { FollowingFrames } from './following-frames.ts';
