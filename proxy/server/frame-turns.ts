@@ -40,7 +40,7 @@ export class FrameTurns {
   readonly #controls: FrameControls;
   /** The client of the running turn on each connection. */
   readonly #running = new WeakMap<WebsocketConnection, FrameClient>();
-  /** The last turn of each connection, if its client has not seen the end. */
+  /** The last turn of each connection, if its client may come back for it. */
   readonly #last = new WeakMap<WebsocketConnection, ResumableClient>();
 
   constructor(options: FrameTurnsOptions) {
@@ -191,11 +191,16 @@ export class FrameTurns {
       canComeBack: () => !this.#draining,
       clock,
       counters,
-      forget: (forgotten) => this.#resumable.remove(session, forgotten),
+      forget: (forgotten) => this.#forget(session, forgotten),
     });
     this.#resumable.add(session, client);
     this.#forwarding?.owners.hold(session);
     this.#last.set(connection, client);
     return client;
+  }
+  #forget(session: string, client: ResumableClient): void {
+    this.#resumable.remove(session, client);
+    const connection = client.currentConnection;
+    if (connection && this.#last.get(connection) === client) this.#last.delete(connection);
   }
 }

@@ -22,7 +22,8 @@ export class FrameClient implements TurnClient {
   readonly upstreamSocket: SocketSlot;
   readonly controls = new TurnControls((event) => this.#insert(event));
   protected readonly output: TurnOutput;
-  readonly #turn: LiveTurn;
+  /** Undefined when the turn has ended. */
+  #turn: LiveTurn | undefined;
   /** The client's frame. It is dropped when it has been read, because the turn lasts longer. */
   #frame: Frame | undefined;
   /** The lane of a frame on the compatible surface. */
@@ -47,7 +48,9 @@ export class FrameClient implements TurnClient {
     this.connect(connection);
   }
 
+  /** Read only while the turn runs. */
   get turn(): LiveTurn {
+    if (!this.#turn) throw new Error('the turn has ended');
     return this.#turn;
   }
 
@@ -92,7 +95,7 @@ export class FrameClient implements TurnClient {
     this.#isLarge = frame.isLarge === true;
     const { input: __, previous_response_id: ___, ...settings } = frame.json;
     this.#settings = settings;
-    return this.#turn.surface.numbersEvents ? withoutLane(body) : withoutNativeLane(body);
+    return this.turn.surface.numbersEvents ? withoutLane(body) : withoutNativeLane(body);
   }
 
   form(): Promise<never> {
@@ -108,7 +111,7 @@ export class FrameClient implements TurnClient {
   }
 
   sink(): Sink {
-    this.#sink = this.#turn.surface.numbersEvents ? new PublicFrameSink(this.output, this.#lane) : new FrameSink(this.output);
+    this.#sink = this.turn.surface.numbersEvents ? new PublicFrameSink(this.output, this.#lane) : new FrameSink(this.output);
     return this.#sink;
   }
 
@@ -141,10 +144,17 @@ export class FrameClient implements TurnClient {
     return () => this.#left.delete(left);
   }
 
-  /** Called when the turn's row is written. The connection may last for hours, so that nothing of the turn is kept. */
+  /** Called when the turn's row is written. */
   ended(_ending: Ending): void {
-    this.#settings = undefined;
+    this.release();
     this.disconnect();
+  }
+
+  /** Drops what only a running turn needs, because the connection may last for hours. */
+  protected release(): void {
+    this.#turn = undefined;
+    this.#settings = undefined;
+    this.#sink = undefined;
   }
 
   /** Undefined while the turn runs without its client. */

@@ -22,7 +22,7 @@ export interface ResumableOptions {
   readonly canComeBack: () => boolean;
   readonly clock: Pick<Clock, 'after' | 'now'>;
   readonly counters: Counters;
-  /** Called when the turn can no longer be resumed. */
+  /** Called when the turn can no longer be resumed, while the client still has its connection. */
   readonly forget: (client: ResumableClient) => void;
 }
 
@@ -102,6 +102,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   /** Called when the turn's row is written. The turn is kept for a client that has not seen its end. */
   override ended(ending: Ending): void {
     this.#ending = ending;
+    this.release();
     this.#setOver();
     this.#finish(ending);
   }
@@ -174,10 +175,10 @@ export class ResumableClient extends FrameClient implements Resumable {
 
   #forget(): void {
     this.#cancelWindow();
+    this.#options.forget(this);
     if (this.isOver) this.disconnect();
     this.#socket?.end();
     this.#socket = undefined;
     this.#log.close();
-    this.#options.forget(this);
   }
 }
