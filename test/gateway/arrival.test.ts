@@ -2,7 +2,6 @@
 // afterwards.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -139,20 +138,33 @@ describe('a body', () => {
     assert.equal((await client.answer()).status, 408);
   });
 
-  test('that arrives slowly is accepted', async () => {
+  test('that arrives slowly is accepted: the time counts from its last piece', async (context) => {
+    const IDLE_MS = 54_321;
+    const PIECE = 40;
+    const { setTimeout } = globalThis;
+    const restarts: (() => number)[] = [];
+    context.mock.method(globalThis, 'setTimeout', (run: () => void, ms?: number) => {
+      const timer = setTimeout(run, ms);
+      if (ms === IDLE_MS) {
+        const { mock } = context.mock.method(timer, 'refresh');
+        restarts.push(() => mock.callCount());
+      }
+      return timer;
+    });
     await using patient = await startGateway({
       upstream: { manners: { streamedUnstoredLists: false } },
       config: (draft) => {
-        draft.timeouts.client_body_idle_ms = 1_000;
+        draft.timeouts.client_body_idle_ms = IDLE_MS;
       },
     });
     using client = await RawClient.connect(patient.url);
     client.write(headOf('POST', PATH, { ...json, 'content-length': TURN.length }));
-    for (let i = 0; i < TURN.length; i += 40) {
-      client.write(TURN.slice(i, i + 40));
-      await setTimeout(150);
+    for (let i = 0; i < TURN.length; i += PIECE) {
+      client.write(TURN.slice(i, i + PIECE));
+      await until('the piece to restart the time', () => restarts[0]?.() === 1 + i / PIECE || undefined);
     }
     assert.equal((await client.answer()).status, 200);
+    assert.equal(restarts.length, 1);
   });
 
   test('whose client resets the connection leaves the row of a client that is gone, and nothing reaches an account', async () => {

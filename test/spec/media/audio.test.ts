@@ -488,7 +488,7 @@ describe('an upload that streams', () => {
           });
         },
         (draft) => {
-          draft.timeouts.client_body_idle_ms = 60;
+          if (how === 'silent') draft.timeouts.client_body_idle_ms = 60;
         },
       );
       for (const { at, own } of waysAt) {
@@ -504,7 +504,7 @@ describe('an upload that streams', () => {
           assert.deepEqual([status, json.error.code], [408, 'request_timeout'], `at ${at}`);
         }
         const row = await until('the row', async () => (await taker.gate.rows())[rows]);
-        assert.ok([400, 408, 499].includes(row.status), `${row.status}`);
+        assert.ok((how === 'silent' ? [408] : [400, 499]).includes(row.status), `${how}: ${row.status}`);
       }
       await until('the requests to end', () => (open === 0 ? true : undefined));
       assert.equal(taker.gate.account('north').status, 'active');

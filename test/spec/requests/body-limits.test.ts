@@ -1,8 +1,11 @@
 // LI3: the size of a request body is limited after decoding, whatever its encoding.
 import assert from 'node:assert/strict';
-import { pbkdf2, randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, mkdtempSync, open, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { headOf, RawClient } from '../../support/raw.ts';
@@ -261,13 +264,33 @@ const idleAfter =
     draft.timeouts = { ...draft.timeouts, client_body_idle_ms: ms };
   };
 
-test('[Q4] a compressed body that has arrived does not stall while its decoder waits for a thread', async () => {
-  await using gate = await startGateway({ upstream: TOLERANT, config: idleAfter(50) });
-  const busy = Array.from({ length: 8 }, () => promisify(pbkdf2)('a', 'b', 400_000, 32, 'sha256'));
+/** Keeps all threads of the process busy until they are released: each opens a pipe that nobody writes to yet. */
+function holdThreads(context: TestContext): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'poolgate-threads-'));
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (let i = 0; i < Number(process.env.UV_THREADPOOL_SIZE ?? 4); i++) open(pipe, 'r', (_error, fd) => fd !== undefined && closeSync(fd));
+  const release = (): void => closeSync(openSync(pipe, 'r+'));
+  context.after(() => {
+    release();
+    rmSync(folder, { recursive: true });
+  });
+  return release;
+}
+
+test('[Q4] a compressed body that has arrived does not stall while its decoder waits for a thread', async (context) => {
+  await using gate = await startGateway({ upstream: TOLERANT, config: idleAfter(200) });
+  const release = holdThreads(context);
   const body = gzipSync(JSON.stringify(turnBody('hello', { stream: false })));
-  const { status } = await gate.send(PATH, { body: new Uint8Array(body), headers: { 'content-encoding': 'gzip' } });
-  assert.equal(status, 200);
-  await Promise.all(busy);
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip', 'content-length': body.length };
+  using client = await RawClient.connect(gate.url);
+  client.write(Buffer.concat([Buffer.from(headOf('POST', PATH, headers)), body]));
+  // The time of this body begins later, so it ends later.
+  using silent = await RawClient.connect(gate.url);
+  silent.write(headOf('POST', PATH, { 'content-type': 'application/json', 'content-length': 10 }));
+  assert.equal((await silent.answer()).status, 408);
+  release();
+  assert.equal((await client.answer()).status, 200);
 });
 
 test('all bodies together are bounded: one that does not fit is 503, with the time to wait', async () => {
