@@ -1,4 +1,5 @@
 // The command line: every command with its options, and exit codes 0 (done), 1 (findings) and 2 (usage).
+
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { InvalidEdit } from '../config/file/edits/invalid-edit.ts';
@@ -6,8 +7,7 @@ import { EditRefused } from '../config/file/file-replacement.ts';
 import { EditError } from '../config/file/yaml-places.ts';
 import { ConfigError, type Finding, formatFinding } from '../config/schema/finding.ts';
 import { CommandFailure, type Io, json } from './command.ts';
-import { modulesFor } from './command-modules.ts';
-import { groupHelp } from './help-groups.ts';
+import { groupHelp, modulesFor } from './command-modules.ts';
 
 /**
  * Runs one command line.

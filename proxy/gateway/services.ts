@@ -29,9 +29,8 @@ import { OverflowSpending } from '../keys/overflow/overflow-spending.ts';
 import { reachablePrices } from '../keys/overflow/reachable-prices.ts';
 import { UsageRefresh } from '../keys/usage-refresh.ts';
 import { Catalog } from '../models/catalog/catalog.ts';
+import { ModelWarnings } from '../models/catalog/model-warnings.ts';
 import { SharedReads } from '../models/catalog/shared-reads.ts';
-import { UnknownWindows } from '../models/catalog/unknown-windows.ts';
-import { UnlistedModels } from '../models/catalog/unlisted-models.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
 import { ExclusiveWork } from '../nodes/exclusive-work.ts';
 import { KeylessRows } from '../server/keyless-rows.ts';
@@ -126,7 +125,7 @@ export class Services {
     this.upstreams = new Upstreams(this.heartbeat);
     const { counters } = this;
     const upstream = this.upstreams.of;
-    const unknownWindows = new UnknownWindows(log);
+    const warnings = new ModelWarnings(log);
     this.catalog = new Catalog({
       clock,
       read: (account) => this.#readCatalog(account),
@@ -134,7 +133,7 @@ export class Services {
       sharing: exclusive && new SharedReads({ exclusive, ...store.catalog }),
       observe: ({ account, failure, failureStatus }) => {
         if (failure) log.warn('catalog_read_failed', { account, failure, status: failureStatus });
-        unknownWindows.read(this.catalog.accounts, account);
+        warnings.read(this.catalog.accounts, account);
       },
     });
     const ledger = new Ledger(store.usage, clock, store);
@@ -166,7 +165,6 @@ export class Services {
       exclusive,
     });
     this.usageRefresh = new UsageRefresh({ store: store.usage, settlements: this.node?.settlements, ledger, clock });
-    const unlisted = new UnlistedModels(log);
     const policy = { allowsModel, permittedEntry: reflectedEntry };
     this.capacity = new Capacity({
       clock,
@@ -176,7 +174,7 @@ export class Services {
       loaded,
       upstream,
       catalog: this.catalog,
-      models: (health) => new ModelDirectory(this.catalog, health, policy, (pool, models) => unlisted.leftOut(pool, models)),
+      models: (health) => new ModelDirectory(this.catalog, health, policy, (pool, models) => warnings.leftOut(pool, models)),
       quota: this.usage.quota,
       providerOf,
       exclusive,

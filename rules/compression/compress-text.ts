@@ -1,12 +1,10 @@
 // Compresses the text of one tool output (F7.3). The result depends on that text alone, so that every turn of a conversation sends the same
 // bytes. A second compression changes nothing.
-import type { Json } from '../../proxy/turn/json/json.ts';
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type Json } from '../../proxy/turn/json/json.ts';
 import { compressDiff } from './diff-output.ts';
-import { stringMembers } from './json-members.ts';
 import { compressLog } from './log-output.ts';
 import { compressSearch } from './search-results.ts';
-import type { Steps } from './steps.ts';
+import { isStep, type Steps } from './steps.ts';
 
 /** A text with more lines is left as it is, which bounds the time for one text. */
 const MOST_LINES = 30_000;
@@ -67,4 +65,35 @@ function hasMoreLines(text: string, most: number): boolean {
   let lines = 1;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) if (++lines > most) return true;
   return false;
+}
+
+/** A member whose value is a string: the range from the opening quote of the value to the position after the closing one. */
+interface ValueRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]/g;
+
+/** @param text a valid JSON object. The last value of a repeated name counts, as in a parser */
+function* stringMembers(text: string): Steps<ReadonlyMap<string, ValueRange>> {
+  const members = new Map<string, ValueRange>();
+  let depth = 0;
+  let name = '';
+  let before = '';
+  let tokens = 0;
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') depth++;
+    else if (token === '}' || token === ']') depth--;
+    else if (depth === 1 && token.startsWith('"')) {
+      if (before === ':') members.set(name, { start: index, end: index + token.length });
+      else {
+        name = JSON.parse(token) as string;
+        members.delete(name);
+      }
+    }
+    before = token;
+    if (isStep(tokens++)) yield;
+  }
+  return members;
 }

@@ -1,10 +1,8 @@
 // Checks that input audio is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { COMPATIBLE_TURNS } from '../route-groups.ts';
-import { decodedBytes } from './base64.ts';
 
 const FORMATS: ReadonlySet<Json | undefined> = new Set(['wav', 'mp3', 'm4a', 'webm', 'ogg']);
 
@@ -35,4 +33,17 @@ function refuseAudio(value: Json | undefined, path: string, limit: number): void
   const size = typeof data === 'string' ? decodedBytes(data, limit) : undefined;
   if (size === undefined) throw invalidRequest(`${path}.data`, 'must be standard base64 with padding');
   if (size > limit) throw invalidRequest(`${path}.data`, `decodes to more than ${limit} bytes`);
+}
+
+/**
+ * The number of bytes; undefined if the text is not standard base64 with padding. A text of more than `limit` bytes is measured by its
+ * length and not checked, because the caller refuses it for its size.
+ */
+export function decodedBytes(text: string, limit: number): number | undefined {
+  if (text.length === 0 || text.length % 4 !== 0) return undefined;
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  const bytes = (text.length / 4) * 3 - padding;
+  if (bytes > limit) return bytes;
+  const end = text.search(/[^A-Za-z0-9+/]/);
+  return end === (padding > 0 ? text.length - padding : -1) ? bytes : undefined;
 }

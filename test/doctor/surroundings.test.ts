@@ -7,11 +7,10 @@ import type { Config } from '../../proxy/config/config.ts';
 import { inspect } from '../../proxy/config/loading/load.ts';
 import type { Diagnosis } from '../../proxy/doctor/diagnosis.ts';
 import { machineDiagnoses } from '../../proxy/doctor/machine-checks.ts';
-import { groupLimits } from '../../proxy/doctor/surroundings/control-group.ts';
 import { surroundingsFindings } from '../../proxy/doctor/surroundings/findings.ts';
 import type { Host } from '../../proxy/doctor/surroundings/host.ts';
 import { mountOf } from '../../proxy/doctor/surroundings/mounts.ts';
-import { surroundingsDiagnosis, surroundingsOf } from '../../proxy/doctor/surroundings/surroundings.ts';
+import { groupLimits, surroundingsDiagnosis, surroundingsOf } from '../../proxy/doctor/surroundings/surroundings.ts';
 import { SMALL } from '../config/files.ts';
 import { doctor, fileFor } from './support.ts';
 

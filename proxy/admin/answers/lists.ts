@@ -1,4 +1,4 @@
-// Lists of Pools, accounts, keys, models and audit rows for an operator: the answers of the /mcp tools on the admin API.
+// Lists for an operator: Pools, accounts, keys, models and audit rows, as the /mcp tools answer them, and the nodes on the store.
 import type { Tool } from '../../mcp/tool.ts';
 import { listAccounts } from '../../mcp/tools/list-accounts.ts';
 import { listAudit } from '../../mcp/tools/list-audit.ts';
@@ -6,8 +6,11 @@ import { listKeys } from '../../mcp/tools/list-keys.ts';
 import { listModels } from '../../mcp/tools/list-models.ts';
 import { listPools } from '../../mcp/tools/list-pools.ts';
 import { serviceStatus } from '../../mcp/tools/service-status.ts';
+import { nullable, object } from '../../turn/json/field-schemas.ts';
+import type { AdminTarget } from '../admin-target.ts';
 import { type Endpoint, endpoint } from '../api/endpoint.ts';
 import { ACCOUNTS, accountSettings, KEYS } from '../replies/listing-replies.ts';
+import { SHARING } from '../replies/status-reply.ts';
 
 const answered = (name: Endpoint['name'], summary: string, tool: Tool): Endpoint =>
   endpoint({
@@ -56,3 +59,15 @@ export const LISTS: readonly Endpoint[] = [
   answered('GET /api/models', 'The models of your Pools, with their modes.', listModels),
   answered('GET /api/audit', 'Changes, newest first.', listAudit),
 ];
+
+export const nodes = ({ services }: AdminTarget): Endpoint =>
+  endpoint({
+    name: 'GET /api/nodes',
+    summary: 'The nodes on the store, with their state, version and configuration; null for the only node of a SQLite store.',
+    need: 'whole',
+    reply: object({ sharing: nullable(SHARING) }),
+    async answer() {
+      await services.node?.refresh();
+      return { sharing: services.node?.status() ?? null };
+    },
+  });

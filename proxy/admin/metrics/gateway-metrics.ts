@@ -1,4 +1,5 @@
 // THE METRICS of the gateway, each with its name, help text and labels, and with the source of its value.
+
 import { X509Certificate } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import manifest from '../../../package.json' with { type: 'json' };
@@ -6,9 +7,8 @@ import { COUNTERS, type CounterName, type Counters } from '../../base/process/me
 import type { Durations } from '../../base/time/durations.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import { accountMetrics } from './account-metrics.ts';
-import { databaseMetrics } from './database-metrics.ts';
 import type { DurationsOf, Metric, Sample } from './metrics-page.ts';
-import { nodeMetrics } from './node-metrics.ts';
+import { databaseMetrics, nodeMetrics } from './node-metrics.ts';
 import { tierMetrics } from './tier-metrics.ts';
 import { type FamilyCells, OTHER, type TurnMetrics } from './turn-metrics.ts';
 

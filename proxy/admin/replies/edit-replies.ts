@@ -3,12 +3,39 @@ import type { ConfigChange } from '../../config/config-diff.ts';
 import type { KeyPolicies } from '../../config/file/edits/key-edits.ts';
 import type { KeyPolicyChanges } from '../../config/file/edits/key-policy-edits.ts';
 import type { Finding } from '../../config/schema/finding.ts';
+import { resolved, type SchemaNode, settings } from '../../config/schema/schema.ts';
 import { KEY_ROW } from '../../mcp/tools/list-keys.ts';
 import { flag, integer, list, nullable, object, oneOf, type Schema, text, type ValueOf } from '../../turn/json/field-schemas.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import type { KeyLimits } from '../../turn/settings.ts';
 import { checkOf } from '../api/reply-check.ts';
-import { settingSchema } from '../api/setting-schemas.ts';
 import { CHANGE, FINDING } from './configuration-replies.ts';
+
+const NODES: ReadonlyMap<string, SchemaNode> = new Map([...settings()].map(({ path, node }) => [path, node]));
+
+/**
+ * The schema of a setting of config.yaml, for a request that sets it, so that its bounds are stated once.
+ * @param path the path of the setting, such as `keys[].limits`
+ */
+function settingSchema<Value>(path: string): Schema<Value> {
+  const node = NODES.get(path);
+  if (!node) throw new Error(`there is no setting ${path}`);
+  return { json: standalone(node) };
+}
+
+/** The schema without references, and without defaults, which only apply to files. */
+function standalone(node: SchemaNode): JsonObject {
+  const { $ref: _, default: __, restart: ___, errorMessage, properties, items, additionalProperties, ...rest } = resolved(node);
+  return {
+    ...(rest as JsonObject),
+    ...(errorMessage !== undefined && { 'x-takes': errorMessage.replace(/^must be /, '') }),
+    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, standalone(inner)])) }),
+    ...(items && { items: standalone(items) }),
+    ...(additionalProperties !== undefined && {
+      additionalProperties: additionalProperties === false ? false : standalone(additionalProperties),
+    }),
+  };
+}
 
 const VERSION = text('Digest of the running configuration.');
 const CHANGED = flag('Whether the file was changed; false if it already had this content.');

@@ -1,9 +1,32 @@
 // Replies of the request log: their types and schemas, for server and clients.
+
+import type { Described, DescribedRow, Description } from '../../../store/schema/described-fields.ts';
 import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from '../../../store/schema/logged-rows.ts';
 import { ACCOUNTS_THEN, type AccountThen } from '../../mcp/accounts-then.ts';
-import { flag, integer, list, nullable, object, type Schema, text } from '../../turn/json/field-schemas.ts';
+import { counts, flag, integer, list, nullable, object, oneOf, type Schema, text } from '../../turn/json/field-schemas.ts';
 import { checkOf } from '../api/reply-check.ts';
-import { rowSchema } from './stored-rows.ts';
+
+/** The JSON Schema of a stored row as the API returns it: all fields, with times in Unix milliseconds. */
+const rowSchema = <Fields extends Description>(fields: Fields): Schema<DescribedRow<Fields>> =>
+  object(schemasOf(fields)) as Schema<unknown> as Schema<DescribedRow<Fields>>;
+
+const schemasOf = (fields: Description): Readonly<Record<string, Schema<unknown>>> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOf(field)]));
+
+function schemaOf(field: Described): Schema<unknown> {
+  const schema = schemaOfValue(field);
+  return field.isNullable ? nullable(schema) : schema;
+}
+
+function schemaOfValue({ type, meaning, isTime, oneOf: words, members, optional = [] }: Described): Schema<unknown> {
+  if (type === 'integer') return integer(isTime ? `${meaning} Unix milliseconds.` : meaning);
+  if (type === 'boolean') return flag(meaning);
+  if (type === 'text') return words ? oneOf(words, meaning) : text(meaning);
+  if (!members) return counts(meaning);
+  const of = (isOptional: boolean): Description =>
+    Object.fromEntries(Object.entries(members).filter(([name]) => optional.includes(name) === isOptional));
+  return object(schemasOf(of(false)), meaning, schemasOf(of(true)));
+}
 
 /** The reply of GET /api/requests/{id}. */
 export interface TurnReply {

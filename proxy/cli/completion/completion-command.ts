@@ -1,7 +1,6 @@
 // `completion`: prints the completion of the commands for a shell, made from the commands' own definitions.
 import { Argument, type Command } from 'commander';
 import { addCommand, type Io } from '../command.ts';
-import { type CommandNode, commandNodes } from './command-tree.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
@@ -86,3 +85,27 @@ const short = (text: string): string => {
   const [first = ''] = text.replaceAll(':', ',').split(/[;\n]/);
   return first.length > 60 ? `${first.slice(0, 59)}…` : first;
 };
+
+/** The commands as a tree for completion: the words that may follow each command. */
+interface CommandNode {
+  /** The words from the program's name on: `poolgate key create`. */
+  readonly path: string;
+  readonly words: readonly Word[];
+}
+
+interface Word {
+  readonly text: string;
+  /** A description for people. Empty if the word explains itself. */
+  readonly description: string;
+}
+
+function commandNodes(command: Command, before = ''): readonly CommandNode[] {
+  const path = `${before}${command.name()}`;
+  const commands = command.commands.map((one) => ({ text: one.name(), description: one.summary() || one.description() }));
+  const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices.map((text) => ({ text, description: '' })));
+  const options = command
+    .createHelp()
+    .visibleOptions(command)
+    .flatMap(({ long, description }) => (long ? [{ text: long, description }] : []));
+  return [{ path, words: [...commands, ...choices, ...options] }, ...command.commands.flatMap((one) => commandNodes(one, `${path} `))];
+}

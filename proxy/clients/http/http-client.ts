@@ -19,8 +19,7 @@ import { boundaryOf, readForm } from './bodies/multipart-form.ts';
 import { type BodyOptions, decoderOf, readBody } from './bodies/request-body.ts';
 import { checkUpload, openUpload } from './bodies/upload.ts';
 import { askForBody } from './connections/expect-continue.ts';
-import { CollectSink } from './replies/collect-sink.ts';
-import { ItemCollector } from './replies/item-collector.ts';
+import { CollectSink, ItemCollector } from './replies/collect-sink.ts';
 import { pipeAnswer } from './replies/piped-answer.ts';
 import { breakOff, writeAnswer, writeRefusal } from './replies/write-answer.ts';
 

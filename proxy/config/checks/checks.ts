@@ -1,20 +1,18 @@
 // THE CHECKS that a schema cannot express, in order. If one place has two problems, the first one is reported.
 import type { Problem } from '../schema/finding.ts';
 import { checkConnections } from './account-connections.ts';
-import { checkHeaders } from './account-headers.ts';
+import { checkHeaders, checkIdentityHeaders } from './account-headers.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAliases, type ExposedModels } from './aliases.ts';
 import { checkApiSettings } from './api/account-settings.ts';
 import { checkCredentials } from './api/api-credentials.ts';
 import { checkCatalogs } from './api/catalog-rows.ts';
 import { warnOfApiSettings } from './api/warnings.ts';
-import { checkIdentityHeaders } from './identity-headers.ts';
-import { checkIds } from './ids.ts';
+import { checkIds, checkReferences } from './ids.ts';
 import { checkKeys } from './keys.ts';
 import { checkLiterals } from './literals.ts';
 import { checkNetworks } from './network-entries.ts';
 import { checkNode } from './node.ts';
-import { checkReferences } from './references.ts';
 import { checkRoutes } from './routes.ts';
 import { checkTiers } from './tier-settings.ts';
 

@@ -10,8 +10,9 @@ import type {
 import type { Generation } from '../../server/generation.ts';
 import { priceAt } from '../../turn/costs/prices.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';
-import type { AccountConfig } from '../../turn/settings.ts';
+import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import { inputTokens } from '../../turn/token-estimate.ts';
+import type { ModelView } from '../../turn/turn.ts';
 import type { AccountHeaders } from '../../upstream/account-credentials.ts';
 import { turnHost } from '../handlers.ts';
 import type { Services } from '../services.ts';
@@ -19,7 +20,6 @@ import { credentialStep, modelsStep } from './first-steps.ts';
 import { OUTPUT_TOKENS, plainBody, resultBody, toolBody } from './test-bodies.ts';
 import { testFailure, testStep } from './test-step.ts';
 import { kindFor, type TestSubject } from './test-turn.ts';
-import { type TestedModel, testedModel } from './tested-model.ts';
 import { turnSteps } from './turn-steps.ts';
 
 export class AccountTests implements AccountTester {
@@ -125,4 +125,32 @@ function mostTokens(model: string, { tools }: AccountTestOrder): { readonly inpu
   if (!tools) return { input: inputTokens(plainBody(model)), output: OUTPUT_TOKENS };
   const first = inputTokens(toolBody(model, true));
   return { input: first + inputTokens(resultBody(model, [])) + OUTPUT_TOKENS, output: 2 * OUTPUT_TOKENS };
+}
+
+/** The model of a test's turn: the requested one, or the first one that takes turns, in the first Pool that has the account (AA87). */
+interface TestedModel {
+  readonly pool: PoolConfig;
+  readonly model: ModelView;
+}
+
+/** Returns a text with the reason if there is none. */
+function testedModel(
+  account: AccountConfig,
+  { model: asked }: Pick<AccountTestOrder, 'model'>,
+  { models, pools }: Pick<Services, 'models'> & Pick<Generation, 'pools'>,
+): TestedModel | string {
+  const having = [...pools.values()].filter(({ assignments }) => assignments.some((assignment) => assignment.account === account.id));
+  if (having.length === 0) return `account '${account.id}' is in no Pool: assign it to one, or add --no-turn`;
+  for (const pool of having) {
+    const known = models.models(pool);
+    for (const model of known.all()) {
+      const source = model.sources.find((one) => one.account === account.id);
+      const view = known.get(model.id)?.view;
+      if (!source || !view || (asked === undefined ? source.entry.own?.kind === 'embedding' : model.id !== asked)) continue;
+      const effective = source.entry.fields.use_responses_lite === true ? 'lite' : 'full';
+      return { pool, model: { ...view, mode: view.mode ?? { configured: 'auto', effective, source: 'catalog' } } };
+    }
+  }
+  if (asked !== undefined) return `account '${account.id}' has no model '${asked}'`;
+  return `no model of account '${account.id}' is known: its list could not be read, and it declares none`;
 }

@@ -1,13 +1,13 @@
-// The turns of a test over one carrier. After a forced call of a tool, a second turn sends the result (AA87).
+// The turns of a test over one carrier, and the quirks that their answers call for. After a forced call of a tool, a second turn sends the
+// result (AA87).
 import type { AccountTestFailure, AccountTestStep, TestedCarrier } from '../../admin/replies/account-test-report.ts';
 import type { ProviderError } from '../../turn/errors/error-statement.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
-import type { JsonObject } from '../../turn/json/json.ts';
-import { isApiAccount } from '../../turn/provider/api-account.ts';
+import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
+import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Body } from '../../turn/turn.ts';
-import { answerQuirks } from './answer-quirks.ts';
 import { quirkLines } from './quirk-lines.ts';
 import { plainBody, resultBody, toolBody } from './test-bodies.ts';
 import { testedEnd, testedUsage, testStep } from './test-step.ts';
@@ -86,3 +86,34 @@ function stepFailure({ account, generation, services }: TestSubject, { body, ove
 
 /** An item of an answer in the form in which a client without stored responses sends it back. */
 const withoutId = ({ id: _, ...item }: JsonObject): JsonObject => item;
+
+/** Returns lines for `quirks` in the file. @param items the items of the answer */
+function answerQuirks(
+  response: JsonObject | undefined,
+  items: readonly JsonObject[],
+  { api, quirks }: Pick<ApiAccountConfig, 'api' | 'quirks'>,
+): readonly string[] {
+  if (api !== 'chat') return [];
+  return [
+    ...(!quirks.think_tags && items.some(beginsWithTag) ? ['think_tags: true'] : []),
+    ...(!quirks.usage_excludes_reasoning && reasonsBeyondOutput(response) ? ['usage_excludes_reasoning: true'] : []),
+  ];
+}
+
+/** Whether the text begins with reasoning, as with a server that does not separate it. */
+function beginsWithTag({ type, content }: JsonObject): boolean {
+  if (type !== 'message') return false;
+  const [part] = asList(content);
+  return isObject(part) && typeof part.text === 'string' && /^\s*<think>/.test(part.text);
+}
+
+/** Whether the reasoning exceeds the output. Reasoning is a part of the output, unless the server counts it separately. */
+function reasonsBeyondOutput(response: JsonObject | undefined): boolean {
+  const usage = testedUsage(response);
+  const total = isObject(response?.usage) ? response.usage.total_tokens : undefined;
+  const { input_tokens: input, output_tokens: output, reasoning_tokens: reasoning } = usage ?? NO_USAGE;
+  if (reasoning === null || output === null || reasoning === 0) return false;
+  return reasoning > output || total === (input ?? 0) + output + reasoning;
+}
+
+const NO_USAGE = { input_tokens: null, output_tokens: null, reasoning_tokens: null } as const;

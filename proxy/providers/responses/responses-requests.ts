@@ -1,6 +1,6 @@
 // The requests to Responses accounts: the paths of the public API, bodies with its members only, and frames for accounts with websockets.
 import { encodeForm, encodeJson, turnBytes } from '../../turn/json/encode-body.ts';
-import { asList } from '../../turn/json/json.ts';
+import { asList, isObject, type Json } from '../../turn/json/json.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Adaptations } from '../../turn/provider/adapted.ts';
@@ -18,7 +18,6 @@ import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
 import { transcriptionField, transcriptionHead } from '../api-accounts/transcription.ts';
 import type { ProviderServices } from '../provider-services.ts';
-import { withJoinedTools } from './additional-tools.ts';
 import { type RefusedMemory, refusedMember } from './refused-members.ts';
 import { asCompaction, asksToCompact, type CompactRoutes, compactBody } from './responses-compaction.ts';
 import { fileForm } from './responses-files.ts';
@@ -164,4 +163,19 @@ function listed(adapted: Adaptations | undefined): Pick<EncodedRequest, 'adapted
 function apiAccountOf({ account }: Pick<EncodedAttempt, 'account'>): ApiAccountConfig {
   if (!isApiAccount(account)) throw new Error(`account ${account.id} has no settings of another API`);
   return account;
+}
+
+const isAddition = (item: Json): boolean => isObject(item) && item.type === 'additional_tools';
+
+/**
+ * Joins the tools that items of the input add with those of the turn, because public accounts do not know such items (AA26). Returns the
+ * same body if no item adds tools.
+ */
+function withJoinedTools({ body, places }: Pick<Outgoing, 'body' | 'places'>): Body {
+  const input = asList(body.input);
+  if (!input.some(isAddition)) return body;
+  const added = input.flatMap((item) => (isObject(item) && isAddition(item) ? asList(item.tools) : []));
+  const kept = input.filter((item) => !isAddition(item));
+  places?.filtered(input, kept);
+  return { ...body, tools: [...asList(body.tools), ...added], input: kept };
 }

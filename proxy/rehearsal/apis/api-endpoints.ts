@@ -13,7 +13,6 @@ import { compactAnswer, responsesAnswer, responsesFrame } from './responses/resp
 import { embeddings } from './simulated-embeddings.ts';
 import { imageAnswer } from './simulated-images.ts';
 import { listedModels, loadedModels, modelList, serverProps } from './simulated-model-lists.ts';
-import { rateHeaders } from './simulated-rate-headers.ts';
 import { uploadedFile } from './uploaded-files.ts';
 
 /** The path of the account's base URL. */
@@ -113,4 +112,19 @@ function withCode(fault: RefuseFault): RefuseFault {
 function objectOf({ request }: RequestContext): JsonObject {
   if (!isObject(request.json)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
   return request.json;
+}
+
+const LIMITS = { requests: { limit: 10_000, reset: '6ms' }, tokens: { limit: 2_000_000, reset: '12ms' } } as const;
+
+/** The rate limits that an API account states in its headers (AA39, AA89). @param turns the number of turns of the account so far */
+function rateHeaders(turns: number, faults: readonly Fault[]): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const [kind, { limit, reset }] of Object.entries(LIMITS)) {
+    const scripted = faults.find((fault) => fault.kind === 'rate' && fault.of === kind);
+    const stated = scripted?.kind === 'rate' ? scripted : { limit, remaining: limit - 1 - (turns % 100), reset };
+    headers[`x-ratelimit-limit-${kind}`] = String(stated.limit);
+    headers[`x-ratelimit-remaining-${kind}`] = String(stated.remaining);
+    if (stated.reset !== undefined) headers[`x-ratelimit-reset-${kind}`] = stated.reset;
+  }
+  return headers;
 }

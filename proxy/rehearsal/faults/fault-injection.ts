@@ -1,5 +1,5 @@
 // Answers a request with the ordinary answer of its endpoint, changed by the faults that apply to it.
-import { isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { asList, asString, isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { challengePage } from '../account/simulated-catalog.ts';
 import { anchorNotFound } from '../checks/request-checks.ts';
 import { jsonAnswer, type SimulatedAnswer, withContentFaults } from '../delivery/answer.ts';
@@ -8,7 +8,6 @@ import { BearerRefused, bearerRefusal, errorOf, GrantRefused, ProviderDetail, Si
 import type { ReceivedRequest } from '../received-request.ts';
 import { type Fault, faultOfKind } from './fault.ts';
 import { readScript } from './fault-script.ts';
-import { scriptIn } from './request-script.ts';
 import { ScriptError } from './script-words.ts';
 import { withUpgradeRefusal } from './upgrade-refusals.ts';
 
@@ -113,4 +112,26 @@ function scriptedFaults({ json, account }: ReceivedRequest): readonly Fault[] | 
     if (error instanceof ScriptError) throw new SimulatedError(400, 'invalid_rehearsal', error.message, 'metadata.rehearse');
     throw error;
   }
+}
+
+/**
+ * Finds the fault script of a request: in `metadata.rehearse`, or in a line `rehearse: SCRIPT` of its last message or tool output, even if
+ * an agent adds instructions after it. The line also reaches accounts that get no metadata. In the output of a client's tool, it makes an
+ * account fail in the middle of a tool loop.
+ */
+function scriptIn({ metadata, input, messages }: JsonObject): string | undefined {
+  const named = isObject(metadata) ? asString(metadata.rehearse) : undefined;
+  if (named !== undefined) return named;
+  const last = typeof input === 'string' ? input : asList(messages ?? input).findLast((item) => !isInstruction(item));
+  const text = typeof last === 'string' ? last : isObject(last) ? textOf(last.content ?? last.output) : '';
+  return /^\s*rehearse: (.+)$/m.exec(text)?.[1];
+}
+
+const isInstruction = (item: Json): boolean => isObject(item) && (item.role === 'developer' || item.role === 'system');
+
+function textOf(content: Json | undefined): string {
+  if (typeof content === 'string') return content;
+  return asList(content)
+    .flatMap((part) => (isObject(part) ? (asString(part.text) ?? []) : []))
+    .join('\n');
 }

@@ -1,5 +1,5 @@
 // The fault script: the language that names faults in `metadata.rehearse` of a request, in a line `rehearse: SCRIPT` of its last
-// message (request-script.ts), and in tests.
+// message (fault-injection.ts), and in tests.
 //
 //   script   clause ; clause ; …           each clause for every account, or for one:  north: refuse 503; south: pace 40
 //   clause   fault + fault + …             combined in one reply:                      cr framing + cut after 3 events

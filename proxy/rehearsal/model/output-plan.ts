@@ -14,7 +14,7 @@
 //   draw nothing                   a call of the image tool that fails
 //   stop short                     ends the turn as incomplete (max_output_tokens)
 //   stop filtered                  ends the turn as incomplete (content_filter)
-//   rehearse: SCRIPT               the failures of a fault script (request-script.ts); no output
+//   rehearse: SCRIPT               the failures of a fault script (fault-injection.ts); no output
 // After the output of a tool these lines are ignored.
 // `tool_choice`, `text.format`, `max_output_tokens` and a trailing compaction_trigger are followed too.
 import type { Json, JsonObject } from '../../turn/json/json.ts';

@@ -1,5 +1,4 @@
 // The names that a Chat client has for members of a Responses request (Q24).
-import { segmentsOf } from '../../turn/errors/param-path.ts';
 import type { MemberNames } from '../../turn/surface.ts';
 
 /** The part of a Chat request from which an input item was made. */
@@ -107,4 +106,9 @@ function nameIn({ from, path, parts }: Origin, [member, part, ...below]: readonl
   if (Number(part) >= parts) return `${path}.refusal`;
   const [own, ...rest] = below;
   return [path, 'content', part, ...(own === undefined ? [] : [PART_MEMBERS.get(own) ?? own, ...rest])].join('.');
+}
+
+/** The path of a member in an error, in either spelling: `tools.0.name` or `tools[0].name`. */
+function segmentsOf(param: string): readonly string[] {
+  return param.replace(/\[(\d+)\]/g, '.$1').split('.');
 }

@@ -1,8 +1,11 @@
-// Replaces the client's body with the Responses turn of the Messages request, for the model that serves it (AM26, AM34, AM45).
-import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
+// Replaces the client's body with the Responses turn of the Messages request, for the model that serves it (AM26, AM34, AM45), and finds
+// its session.
+
+import { hash } from 'node:crypto';
+import { asList, isObject, type Json, type JsonObject, parsedObject } from '../../turn/json/json.ts';
 import type { Answer, Decoded } from '../../turn/surface.ts';
-import type { Turn, Work } from '../../turn/turn.ts';
-import { cacheKeyOf, messagesSession } from './message-session.ts';
+import type { Headers, Turn, Work } from '../../turn/turn.ts';
+import { sessionOf } from '../../turn/wire/session-header.ts';
 import { contextOf, messageDelta, messageStart, sseOf } from './reply/message-object.ts';
 import type { MessageEnd } from './reply/message-reply.ts';
 import { messageUsage } from './reply/message-usage.ts';
@@ -67,3 +70,30 @@ function prewarmed(turn: Turn, request: MessagesRequest): Answer {
 }
 
 const answerOf = (type: string, body: string): Answer => ({ status: 200, headers: { 'content-type': type }, body });
+
+const MARK = '_session_';
+
+/** The session of a request, from what its clients send (AM64, AM65). @param metadata the request's member `metadata` */
+function messagesSession({ headers, wire }: Pick<Turn, 'headers' | 'wire'>, metadata: Json | undefined): string | undefined {
+  const session =
+    sessionOf(headers, wire) ?? header(headers, 'x-claude-code-session-id') ?? sessionIn(isObject(metadata) ? metadata.user_id : undefined);
+  const agent = header(headers, 'x-claude-code-agent-id');
+  return session === undefined || agent === undefined ? session : `${session} ${agent}`;
+}
+
+/** The cache key of a session. It is a digest, so that the account does not learn the session's name (AM65). */
+const cacheKeyOf = ({ pool, key }: Pick<Turn, 'pool' | 'key'>, session: string): string =>
+  hash('sha256', JSON.stringify([pool.id, key.id, session]), 'hex').slice(0, 32);
+
+function header(headers: Headers, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+}
+
+function sessionIn(userId: Json | undefined): string | undefined {
+  if (typeof userId !== 'string') return undefined;
+  const named = userId.startsWith('{') ? parsedObject(userId)?.session_id : undefined;
+  if (typeof named === 'string' && named !== '') return named;
+  const at = userId.lastIndexOf(MARK);
+  return at === -1 || at + MARK.length === userId.length ? undefined : userId.slice(at + MARK.length);
+}

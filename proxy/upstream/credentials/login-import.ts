@@ -1,8 +1,9 @@
 // Imports the login in the operator's file if it differs from the stored one, unless it may be used up (Q9).
+
+import { readFile, stat } from 'node:fs/promises';
 import type { Lease } from '../../../store/store.ts';
 import type { AccountLogin, LoginTools } from './account-login.ts';
-import type { Tokens } from './tokens.ts';
-import { tokensInFile, writtenAt } from './tokens-file.ts';
+import { fileTokens, type Tokens } from './tokens.ts';
 
 export interface ImportTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'> {
   /** Called if the operator's file has a login that was not imported before. */
@@ -92,5 +93,23 @@ export class LoginImport {
     const tokens = await tokensInFile(file, clock.now());
     if (!tokens) log.warn('credential_file_unreadable', { account, message: NO_TOKENS });
     return tokens;
+  }
+}
+
+/** Undefined if the file has no tokens. It may be missing or half written. No parser error is reported, because it would quote the file. */
+async function tokensInFile(path: string, now: number): Promise<Tokens | undefined> {
+  try {
+    return fileTokens(JSON.parse(await readFile(path, 'utf8')), now);
+  } catch {
+    return undefined;
+  }
+}
+
+/** When the file was written, in Unix milliseconds; undefined if it is missing. */
+async function writtenAt(path: string): Promise<number | undefined> {
+  try {
+    return Math.floor((await stat(path)).mtimeMs);
+  } catch {
+    return undefined;
   }
 }

@@ -1,12 +1,13 @@
-// Fills in a missing nested `type` of a strict flat function if its structure is unambiguous (F5.6, Q33).
-import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isList, isObject, mapList, mapMembers } from '../../../proxy/turn/json/json.ts';
+// Fills in a missing nested `type` of a strict flat function if its structure is unambiguous, and checks the types that are
+// stated: a known word, or a list of different ones (F5.6, Q16, Q33).
+
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import { isList, isObject, type Json, type JsonObject, mapList, mapMembers } from '../../../proxy/turn/json/json.ts';
 import { rule } from '../../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../../route-groups.ts';
 import { declaredTools } from '../declared-tools.ts';
 import { isStrict, parametersOf } from '../executable-tools.ts';
-import { hasObjectRoot, INDIRECTIONS, namesType } from './tool-schema.ts';
-import { refuseTypeValues } from './type-values.ts';
+import { hasObjectRoot, INDIRECTIONS, KEYWORDS, namesType, refuseDepth } from './tool-schema.ts';
 
 /** The refusals of this rule and of `strict-schemas` have the same code and path, so clients cannot see the order of the two. */
 export const strictRepair = rule({
@@ -77,4 +78,32 @@ function isClosedObject({ properties, required, additionalProperties }: JsonObje
   const wanted = new Set(required);
   if (required.length !== names.length || wanted.size !== names.length) return false;
   return names.every((name) => wanted.has(name) && isObject(properties[name]));
+}
+
+const TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+
+/** Checks schemas only: neither a property with the name `type` nor a value of an `enum`. */
+function refuseTypeValues(schema: Json, param: string, depth = 0): void {
+  if (!isObject(schema)) return;
+  refuseDepth(depth, param);
+  if (schema.type !== undefined && !isTypeValue(schema.type)) {
+    throw new Refusal('invalid_function_parameters', { param, message: `\`${param}\` has a malformed, duplicate or unknown type.` });
+  }
+  for (const within of schemasOf(schema)) refuseTypeValues(within, param, depth + 1);
+}
+
+function isTypeValue(type: Json): boolean {
+  if (!isList(type)) return TYPES.has(type);
+  return type.length > 0 && type.length <= TYPES.size && type.every((one) => TYPES.has(one)) && new Set(type).size === type.length;
+}
+
+function* schemasOf(schema: JsonObject): Generator<Json> {
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (value === undefined) continue;
+    const kind = KEYWORDS.get(keyword);
+    if (kind === 'data' || kind === undefined) continue;
+    if (isList(value)) yield* value;
+    else if (kind === 'map' && isObject(value)) yield* Object.values(value).filter((one) => one !== undefined);
+    else yield value;
+  }
 }

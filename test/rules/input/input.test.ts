@@ -1,8 +1,7 @@
 // Runs the tables of input forms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { audio } from '../../../rules/input/audio.ts';
-import { decodedBytes } from '../../../rules/input/base64.ts';
+import { audio, decodedBytes } from '../../../rules/input/audio.ts';
 import { inputLists } from '../../../rules/input/input-lists.ts';
 import { itemReferences } from '../../../rules/input/item-references.ts';
 import { reasoningContext } from '../../../rules/input/reasoning-context.ts';

@@ -1,7 +1,7 @@
 // Fair shares: no sharer gets more than it requests, all units are used, and the remainder rotates.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fairShare, type Sharer } from '../../../store/verbs/fair-share.ts';
+import { fairShare, type Sharer } from '../../../store/verbs/slot-change.ts';
 
 const NOW = 1_000_000;
 const sharers = (wants: readonly number[]): readonly Sharer[] => wants.map((wanted, i) => ({ wanted, held: 0, since: i }));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chatRequest } from '../../../proxy/surfaces/chat/chat-request.ts';
-import { ImageNames } from '../../../proxy/surfaces/images/image-names.ts';
+import { ImageNames } from '../../../proxy/surfaces/images/image-request.ts';
 import { inClientWords, refusalInClientWords } from '../../../proxy/turn/errors/error-words.ts';
 import { invalidRequest } from '../../../proxy/turn/errors/invalid-request.ts';
 import { ItemPlaces } from '../../../proxy/turn/errors/item-places.ts';

@@ -1,7 +1,7 @@
 // The addresses that NO_PROXY excepts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isExcepted } from '../../../proxy/upstream/egress/proxy-exceptions.ts';
+import { isExcepted } from '../../../proxy/upstream/egress/egress.ts';
 
 const CASES: readonly (readonly [except: string, host: string, port: number, excepted: boolean])[] = [
   ['', 'provider.example', 443, false],

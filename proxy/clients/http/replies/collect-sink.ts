@@ -1,9 +1,11 @@
-// The sink of a client that did not ask for a stream. It collects the reply and sends it as one JSON answer (Q15).
+// The sink of a client that did not ask for a stream. It collects the reply and sends it as one JSON answer (Q15). For an account of another
+// API the answer is made of the items, where other accounts would have answered with one body.
 import type { Client } from '../../../dispatch/client.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
-import { isObject } from '../../../turn/json/json.ts';
+import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import { LIFECYCLE } from '../../../turn/reply/event-types.ts';
+import { FinishedItems } from '../../../turn/reply/finished-output.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { replyText } from '../../../turn/reply/reply-text.ts';
 import type { Sink } from '../../../turn/reply/sink.ts';
@@ -84,5 +86,33 @@ export class CollectSink implements Sink {
 
   cut(): void {
     this.close([], { kind: 'cut', shown: false });
+  }
+}
+
+const DONE = 'response.output_item.done';
+
+/** The copies of an item in memory: it is kept, and written once more. */
+const COPIES = 2;
+
+/** Collects finished items, because compatible servers may end their streams with an incomplete output (RB17). */
+export class ItemCollector implements Collector {
+  readonly wants: ReadonlySet<string> = new Set([DONE, ...TERMINAL_TYPES]);
+  readonly #held: LiveTurn['held'];
+  readonly #items = new FinishedItems();
+
+  constructor({ held }: Pick<LiveTurn, 'held'>) {
+    this.#held = held;
+  }
+
+  raw(): void {
+    // Unparsed events are not needed, because finished items come parsed.
+  }
+
+  event({ type, data, size = 0 }: Event): void {
+    if (type === DONE && this.#items.add(data)) this.#held.hold(COPIES * size);
+  }
+
+  answer(response: JsonObject): JsonObject {
+    return this.#items.fill(response);
   }
 }

@@ -1,9 +1,10 @@
 // Checks the address of an API account: it must be a prefix of paths, and plain http is only allowed for some hosts (AA2, AA5).
+
+import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../../../base/process/loopback.ts';
 import type { Path, Problem } from '../../schema/finding.ts';
 import { text } from '../config-rows.ts';
 import { type AccountRow, hasCredential } from './account-row.ts';
-import { networkOfHost } from './host-network.ts';
 
 /** The paths that requests add to the address. */
 export const API_PATHS = [
@@ -61,4 +62,47 @@ function* network({ protocol, hostname }: URL, path: Path, account: AccountRow):
     const message = 'plain http sends this credential unencrypted';
     yield { path: [...account.path, 'credential'], message, severity: 'warning' };
   }
+}
+
+/** `forbidden`: a link-local or an unspecified address. */
+type Network = 'private' | 'public' | 'forbidden';
+
+const PRIVATE = listOf([
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['100.64.0.0', 10],
+  ['::1', 128],
+  ['fc00::', 7],
+]);
+
+const FORBIDDEN = listOf([
+  ['0.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['::', 128],
+  ['fe80::', 10],
+]);
+
+/** The ends of names that public resolvers do not know. */
+const PRIVATE_NAMES = ['.local', '.internal', '.lan', '.home.arpa', '.svc'] as const;
+
+/** @param host of a URL: lower case, an IPv6 address in brackets */
+function networkOfHost(host: string): Network {
+  const address = host.replace(/^\[|\]$/g, '');
+  const version = isIP(address);
+  // A mapped IPv4 address is checked as an IPv4 address.
+  if (version !== 0) {
+    const family = version === 4 ? 'ipv4' : 'ipv6';
+    if (FORBIDDEN.check(address, family)) return 'forbidden';
+    return PRIVATE.check(address, family) ? 'private' : 'public';
+  }
+  const name = host.replace(/\.$/, '');
+  return !name.includes('.') || PRIVATE_NAMES.some((ending) => name.endsWith(ending)) ? 'private' : 'public';
+}
+
+function listOf(networks: readonly (readonly [string, number])[]): BlockList {
+  const list = new BlockList();
+  for (const [network, prefix] of networks) list.addSubnet(network, prefix, isIP(network) === 4 ? 'ipv4' : 'ipv6');
+  return list;
 }

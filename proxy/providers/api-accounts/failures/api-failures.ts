@@ -1,11 +1,10 @@
 // The failures of API accounts, as clients and the account's health see them (AA59, AA61 to AA64).
 import { CREDENTIAL_CODES, loggedCode, QUOTA_CODES, RATE_CODES } from '../../../turn/errors/error-codes.ts';
-import { NO_ERROR, type ProviderError, resetsAt } from '../../../turn/errors/error-statement.ts';
+import { errorIn, NO_ERROR, type ProviderError, resetsAt } from '../../../turn/errors/error-statement.ts';
 import type { Failure } from '../../../turn/errors/failure.ts';
-import { type JsonObject, parsedObject } from '../../../turn/json/json.ts';
+import { asString, isObject, type Json, type JsonObject, parsedObject } from '../../../turn/json/json.ts';
 import type { ProviderFailures, SentMembers } from '../../../turn/provider/provider-failures.ts';
 import type { Headers } from '../../../turn/turn.ts';
-import { apiErrorIn, isModerated, statedStatus } from './error-shapes.ts';
 import { type RefusalClass, refusalClass } from './failure-classes.ts';
 import { type PlaceOf, statedBackoff } from './stated-waits.ts';
 
@@ -90,4 +89,41 @@ const isAdapted = (param: string, sent: SentMembers | undefined): boolean =>
 function codeOf({ code }: RefusalClass, stated: ProviderError): string | null {
   if (code !== undefined) return code;
   return stated.code !== null && loggedCode(stated.code) === stated.code ? stated.code : null;
+}
+
+/** The longest message of such an error that a client gets, in characters (AA63). */
+const LONGEST_MESSAGE = 500;
+
+/** Reads an error. At some servers `code` and `type` are numbers, `error` is a text, or the body itself is the error. */
+function apiErrorIn(json: JsonObject): ProviderError {
+  const error = errorIn(normalised(json));
+  return { ...error, message: error.message?.slice(0, LONGEST_MESSAGE) ?? null };
+}
+
+function normalised(json: JsonObject): JsonObject {
+  const { error } = json;
+  if (typeof error === 'string') return { ...texted(json), error: { ...texted(json), message: error } };
+  if (isObject(error)) return { ...json, error: texted(error) };
+  // Mistral puts the list of faults into the message.
+  if (isObject(json.message)) return { detail: json.message.detail };
+  return texted(json);
+}
+
+const texted = (error: JsonObject): JsonObject => ({ ...error, code: text(error.code), type: text(error.type) });
+
+const text = (value: Json | undefined): Json | undefined => (typeof value === 'number' ? String(value) : value);
+
+/** The status that an error inside a reply states, as a number or as the digits of its code (AA59). */
+function statedStatus(json: JsonObject): number | undefined {
+  const error = isObject(json.error) ? json.error : json;
+  const stated = [json.status, json.status_code, error.status, error.status_code, error.code].map(Number);
+  return stated.find((status) => Number.isInteger(status) && status >= 400 && status <= 599);
+}
+
+/** Whether the error has the results of a moderation. */
+function isModerated({ error }: JsonObject): boolean {
+  if (!isObject(error)) return false;
+  const { metadata, innererror } = error;
+  if (isObject(innererror) && asString(innererror.code)?.startsWith('ResponsibleAI')) return true;
+  return isObject(metadata) && (metadata.flagged_input !== undefined || metadata.reasons !== undefined);
 }

@@ -1,8 +1,9 @@
 // The functions of a request and the choice among them, in the form of Chat (AA40).
-import { isAbsent, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { Adaptations } from '../../../turn/provider/adapted.ts';
+import type { Quirks } from '../../../turn/provider/quirks.ts';
 import { hostedTool } from '../../api-accounts/eligibility/needed-tools.ts';
-import { chosenTools } from '../../api-accounts/tools/chosen-tools.ts';
-import type { FunctionTool } from '../../api-accounts/tools/tool-table.ts';
+import type { FunctionTool, ToolTable } from '../../api-accounts/tools/tool-table.ts';
 import type { ChatEncoding } from './encoding.ts';
 
 /** The members `tools`, `tool_choice` and `parallel_tool_calls`. Empty if no tool is sent. */
@@ -41,4 +42,48 @@ function chatTool({ name, description, parameters, strict }: FunctionTool, { qui
       ...(strict !== undefined && quirks.strict ? { strict } : {}),
     },
   };
+}
+
+/** The functions that a `tool_choice` allows, and the choice among them (AA27, AA40). */
+interface ChosenTools {
+  readonly tools: readonly FunctionTool[];
+  /** A word, or the function that must be called. Undefined if the request states no choice. */
+  readonly choice: string | { readonly name: string } | undefined;
+}
+
+function chosenTools(
+  choice: Json | undefined,
+  tools: ToolTable,
+  { tool_choice_named }: Pick<Quirks, 'tool_choice_named'>,
+  adapted: Adaptations,
+): ChosenTools {
+  const { functions } = tools;
+  if (!isObject(choice)) return { tools: functions, choice: typeof choice === 'string' ? choice : undefined };
+  if (choice.type === 'allowed_tools') {
+    adapted.note('tool_choice');
+    const names = new Set(asList(choice.tools).flatMap((tool) => (isObject(tool) ? namesOf(tool, tools) : [])));
+    return { tools: functions.filter(({ name }) => names.has(name)), choice: typeof choice.mode === 'string' ? choice.mode : 'auto' };
+  }
+  const names = namesOf(choice, tools);
+  const [name] = names;
+  if (name === undefined) return { tools: functions, choice: undefined };
+  if (tool_choice_named && names.length === 1) return { tools: functions, choice: { name } };
+  adapted.note('tool_choice');
+  return { tools: functions.filter((tool) => names.includes(tool.name)), choice: 'required' };
+}
+
+/** The functions of the tool that a choice names. A namespace has the functions of all its children. */
+function namesOf({ type, name, namespace }: JsonObject, tools: ToolTable): readonly string[] {
+  const within = typeof namespace === 'string' ? namespace : undefined;
+  return tools.functions
+    .map((tool) => tool.name)
+    .filter((own) => {
+      const declared = tools.toolOf(own);
+      if (!declared) return false;
+      if (type === 'namespace') return declared.namespace === name;
+      if (declared.type !== type) return false;
+      if (type === 'local_shell' || type === 'tool_search') return true;
+      // A tool in a namespace may be chosen by its bare name (F5.3).
+      return declared.name === name && (within === undefined || within === declared.namespace);
+    });
 }

@@ -1,6 +1,8 @@
 // Repairs the event streams of compatible servers. Events that a server leaves out are made before the event that needs them (AA32). A
 // complete stream passes unparsed. This file handles the beginning and the end of the response; repaired-items.ts handles its items.
-import { asList, isObject, type JsonObject } from '../../../turn/json/json.ts';
+
+import { randomUUID } from 'node:crypto';
+import { asList, isObject, isText, type JsonObject } from '../../../turn/json/json.ts';
 import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/provider-replies.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
@@ -10,7 +12,6 @@ import { NumberedEvents } from './numbered-events.ts';
 import { OpenItems } from './open-items.ts';
 import { RepairedItems } from './repaired-items.ts';
 import { RepairedTexts } from './repaired-texts.ts';
-import { endOfWhole, openedResponse } from './whole-response.ts';
 
 export interface ReplyRepairOptions {
   readonly memory: HeldBytes;
@@ -126,3 +127,21 @@ export class ReplyRepair implements EventHandler {
 /** Whether an event is about the account. Clients do not get such events (AA31). */
 const isOfAccount = (type: string): boolean =>
   type === 'response.metadata' || type.endsWith('.response.metadata') || type.endsWith('.rate_limits');
+
+/** The type of the event that would end the stream of a whole JSON answer; undefined if the JSON is not a complete response (AA32). */
+function endOfWhole({ object, output, status }: JsonObject): string | undefined {
+  if (object !== 'response' && !Array.isArray(output)) return undefined;
+  if (status === 'failed') return 'response.failed';
+  if (status === 'incomplete') return 'response.incomplete';
+  return status === undefined || status === null || status === 'completed' ? 'response.completed' : undefined;
+}
+
+/** The response in the form of the events that begin a stream. */
+const openedResponse = (response: JsonObject): JsonObject => ({
+  ...response,
+  id: isText(response.id) ? response.id : `resp_${randomUUID().replaceAll('-', '')}`,
+  object: 'response',
+  status: 'in_progress',
+  output: [],
+  usage: null,
+});

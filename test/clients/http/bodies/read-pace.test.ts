@@ -8,7 +8,7 @@ import { Counters } from '../../../../proxy/base/process/metrics.ts';
 import { awaitReader, takeOverConnections } from '../../../../proxy/base/process/node-internals.ts';
 import { BodyArrival } from '../../../../proxy/clients/http/bodies/body-arrival.ts';
 import { ReadPace } from '../../../../proxy/clients/http/bodies/read-pace.ts';
-import { readFirstLine } from '../../../../proxy/clients/http/connections/first-line.ts';
+import { readFirstLine } from '../../../../proxy/clients/http/connections/unparsed-connections.ts';
 import { until } from '../../../support/until.ts';
 
 const KEYS = ['many', 'many', 'many', 'many', 'one'] as const;
