@@ -66,6 +66,7 @@ export class PublicListener {
         this.#requests.refuseBytes(socket, refusal);
       },
     });
+    const flush = (): void => this.#batches.arrivals.flush();
     this.#servers = new ClientServers({
       loaded: current.generation.loaded,
       server: this.#serverOptions(),
@@ -75,7 +76,7 @@ export class PublicListener {
         connectionOf(socket).isUnix = isUnix;
         this.#connections.watch(socket);
         // The turns of its requests begin before the end of the connection is reported to them.
-        socket.once('close', () => this.#batches.arrivals.flush());
+        socket.on('close', flush);
         this.#unparsed.open(socket, parse);
       },
     });

@@ -186,7 +186,7 @@ export class Websockets {
       limitBroken: (limit) => this.#limitBroken(limit, upgrade),
     });
     this.#open.set(connection, upgrade);
-    ws.once('close', () => this.#open.delete(connection));
+    ws.on('close', () => this.#open.delete(connection));
   }
 
   async #serve(frame: Frame, connection: WebsocketConnection, upgrade: ClientUpgrade): Promise<void> {

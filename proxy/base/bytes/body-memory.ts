@@ -9,15 +9,27 @@ interface KeyBodies {
 }
 
 /** The memory for the bodies of one key. */
-export interface BodyShare {
+export class BodyShare {
   readonly key: string;
+  readonly #memory: BodyMemory;
+
+  constructor(memory: BodyMemory, key: string) {
+    this.#memory = memory;
+    this.key = key;
+  }
+
   /**
    * Makes the count of a body.
    * @param displaced drops the body to make room for a key that holds less; without it the body keeps its bytes until it gives them back
    */
-  body(displaced?: () => void): HeldBody;
+  body(displaced?: () => void): HeldBody {
+    return new HeldBody(this.#memory, this.key, displaced);
+  }
+
   /** Makes the count of one body's parsed JSON. */
-  json(): DenseJson;
+  json(): DenseJson {
+    return new DenseJson(this.#memory.dense, this.key);
+  }
 }
 
 /** The key for bodies that are held before their key is known. */
@@ -29,7 +41,7 @@ export class BodyMemory {
   readonly #keys = new Map<string, KeyBodies>();
 
   of(key = KEYLESS): BodyShare {
-    return { key, body: (displaced) => new HeldBody(this, key, displaced), json: () => new DenseJson(this.dense, key) };
+    return new BodyShare(this, key);
   }
 
   /** Called by bodies. @returns whether there is room for `bytes` more bytes */

@@ -31,12 +31,8 @@ export class Heartbeat {
 
   /** Watches an open socket until it closes. */
   watch(socket: WebSocket): void {
-    const watched: Watched = { unanswered: 0, read: 0, written: 0, unsent: 0 };
-    this.#sockets.set(socket, watched);
-    socket.on('pong', () => {
-      watched.unanswered = 0;
-    });
-    socket.once('close', () => this.#sockets.delete(socket));
+    this.#sockets.set(socket, { unanswered: 0, read: 0, written: 0, unsent: 0 });
+    socket.on('close', () => this.#sockets.delete(socket));
     this.#cancel ??= this.#next();
   }
 
@@ -62,7 +58,7 @@ export class Heartbeat {
 }
 
 /**
- * Whether bytes arrived, or some of the waiting bytes were sent. A slow peer needs minutes for a large frame, because its pong waits until
+ * Whether bytes arrived, such as a pong, or some of the waiting bytes were sent. A slow peer needs minutes for a large frame, because its pong waits until
  * its own frame is sent, and the ping waits until earlier frames are read.
  */
 function hasMoved(socket: WebSocket, watched: Watched): boolean {

@@ -55,7 +55,12 @@ const tickObjects: object[] = [];
  * A sweep closes idle client connections instead.
  */
 export function disableSocketTimeout(socket: Socket): void {
-  socket.setTimeout = () => socket;
+  socket.setTimeout = ignoreTimeout;
+}
+
+/** One function for all sockets, because a closure for each would need memory as long as it is connected. */
+function ignoreTimeout(this: Socket): Socket {
+  return this;
 }
 
 interface WriteQueue {
@@ -80,28 +85,32 @@ interface Receiver {
   _bufferedBytes: number;
   _fragments: Buffer[];
   _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void;
+  /** The number of its fragments that are joined. */
+  [JOINED]?: number;
 }
+
+const JOINED = Symbol('joined');
 
 /**
  * Joins the parts that `ws` keeps of an incomplete frame or message. Without this, a fragment of one byte keeps a read of 64 KiB in memory.
  */
 export function joinParts(websocket: WebSocket): void {
   const { _receiver: receiver } = websocket as WebSocket & { readonly _receiver: Receiver };
-  const write = receiver._write.bind(receiver);
-  let joined = 0;
-  receiver._write = (chunk, encoding, done) => {
-    write(chunk, encoding, done);
-    const { _fragments: fragments } = receiver;
-    if (fragments.length === 0) joined = 0;
-    else if (fragments.length !== joined) {
-      const added = fragments.splice(Math.min(joined, fragments.length));
-      fragments.push(Buffer.concat(added));
-      joinLast(fragments);
-      joined = fragments.length;
-    }
-    joinLast(receiver._buffers);
-  };
+  receiver._write = writeJoined;
 }
+
+/** One function for all receivers, because a closure for each would need memory as long as it is connected. */
+const writeJoined: Receiver['_write'] = function (this: Receiver, chunk, encoding, done) {
+  (Object.getPrototypeOf(this) as Receiver)._write.call(this, chunk, encoding, done);
+  const { _fragments: fragments, [JOINED]: joined = 0 } = this;
+  if (fragments.length !== joined) {
+    const added = fragments.splice(Math.min(joined, fragments.length));
+    if (added.length > 0) fragments.push(Buffer.concat(added));
+    joinLast(fragments);
+    this[JOINED] = fragments.length;
+  }
+  joinLast(this._buffers);
+};
 
 /**
  * Drops the parts of an incomplete message and the bytes that arrive from now on, and ends the connection after the written bytes. `ws`

@@ -125,7 +125,7 @@ export class WebsocketConnection {
   /** Calls `closed` when the connection is gone. Returns a function that cancels this. */
   onClosed(closed: () => void): () => void {
     const { ws } = this.#options;
-    ws.once('close', closed);
+    ws.on('close', closed);
     return () => ws.off('close', closed);
   }
 

@@ -42,7 +42,7 @@ export class IdleConnections {
   watch(socket: Socket): void {
     const connection = connectionOf(socket);
     this.#connections.set(connection, { read: 0, idleSweeps: 0, written: 0, unsent: 0, stalledSweeps: 0 });
-    socket.once('close', () => this.#connections.delete(connection));
+    socket.on('close', () => this.#connections.delete(connection));
     disableSocketTimeout(socket);
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }

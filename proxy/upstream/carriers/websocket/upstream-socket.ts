@@ -189,7 +189,7 @@ export class UpstreamSocket {
   }
 
   onClose(closed: () => void): void {
-    this.#ws.once('close', closed);
+    this.#ws.on('close', closed);
   }
 
   /** Bytes between two turns do not count. */
