@@ -8,6 +8,10 @@ export interface EventBytes {
   readonly end: number;
 }
 
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+
 const DELTA = Buffer.from('"delta":"');
 
 /** Finds the texts of delta events. Used for the events of one reply. */
@@ -34,8 +38,31 @@ function isDelta(bytes: Buffer, at: number, end: number): boolean {
   return true;
 }
 
-const QUOTE = 34;
-const BACKSLASH = 92;
+/**
+ * The UTF-8 length of the decoded text of a JSON string.
+ * @param from the index of its first character, inside its quotes
+ * @param end the index of its closing quote, or of any byte after that
+ */
+export function textLength(bytes: Buffer, from: number, end: number): number {
+  let length = 0;
+  for (let at = from; at < end && bytes[at] !== QUOTE; at++) {
+    if (bytes[at] !== BACKSLASH) length += 1;
+    else if (bytes[++at] !== LETTER_U) length += 1;
+    else {
+      length += utf8LengthOf(Number.parseInt(bytes.toString('latin1', at + 1, at + 5), 16));
+      at += 4;
+    }
+  }
+  return length;
+}
+
+/** The UTF-8 length of a UTF-16 unit. Each half of a surrogate pair counts two of the pair's four bytes. */
+function utf8LengthOf(unit: number): number {
+  if (unit < 0x80) return 1;
+  if (unit < 0x800) return 2;
+  return unit >= 0xd800 && unit <= 0xdfff ? 2 : 3;
+}
+
 const TYPE_PREFIX = '{"type":"';
 
 /** Reads the types of events. Used for the events of one reply. It remembers the last type, because most events have the type of the one before. */

@@ -1,7 +1,6 @@
 // Counts what was written of a text. If events of the account could not be read, the finished item shows which text is missing (F1.9,
 // AM54).
-
-const BACKSLASH = 0x5c;
+import { textLength } from './event-bytes.ts';
 
 /** Returns how many events of the reply could not be read so far. */
 export type Losses = () => number;
@@ -20,7 +19,7 @@ export class SentText {
 
   /** @param piece text in the form that JSON has between its quotes */
   wrote(piece: Buffer): void {
-    this.#bytes += piece.indexOf(BACKSLASH) === -1 ? piece.length : Buffer.byteLength(JSON.parse(`"${piece.toString()}"`) as string);
+    this.#bytes += textLength(piece, 0, piece.length);
     const losses = this.#losses();
     if (losses === this.#known) return;
     this.#known = losses;

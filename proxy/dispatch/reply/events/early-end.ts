@@ -16,8 +16,7 @@ export function endAtCap(
   known: JsonObject | undefined,
   { turn, counters }: ReplyContext,
 ): readonly JsonObject[] | undefined {
-  const data = known ?? turn.held.json(event);
-  const last = data && outputCap.read(data, event.length);
+  const last = outputCap.read(event, known);
   if (!last) return undefined;
   counters.add('replies_capped');
   turn.note('tokens_estimated', true);
