@@ -1,7 +1,7 @@
 // The text of a delta event, read from its bytes in the form that JSON has between the quotes. It is parsed only if it is written in an
 // unusual way.
 import type { Json } from '../json/json.ts';
-import { DeltaLocator } from './event-bytes.ts';
+import { DeltaLocator, MemberLocator } from './event-bytes.ts';
 import type { ReplyEvent } from './reply-event.ts';
 
 const QUOTE = 0x22;
@@ -14,12 +14,14 @@ const NINE = 0x39;
 const ESCAPED: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\/bfnrt'));
 
 const OUTPUT_INDEX = Buffer.from('"output_index":');
-
-const PART_INDEXES = { content_index: Buffer.from('"content_index":'), summary_index: Buffer.from('"summary_index":') } as const;
+const CONTENT_INDEX = Buffer.from('"content_index":');
+const SUMMARY_INDEX = Buffer.from('"summary_index":');
 
 /** Used for the events of one reply. */
 export class DeltaText {
   readonly #deltas = new DeltaLocator();
+  readonly #places = new MemberLocator(OUTPUT_INDEX);
+  readonly #parts = { content_index: new MemberLocator(CONTENT_INDEX), summary_index: new MemberLocator(SUMMARY_INDEX) };
 
   /** Returns a view of the event's bytes, or a new buffer; undefined if the event has no text. */
   of(event: ReplyEvent): Buffer | undefined {
@@ -34,22 +36,15 @@ export class DeltaText {
 
   /** The value of a member that numbers the parts of an item; 0 if the event does not have it. */
   numberOf(event: ReplyEvent, member: 'content_index' | 'summary_index'): number {
-    const { bytes, dataStart, dataEnd } = event;
-    const name = PART_INDEXES[member];
-    const at = dataStart === -1 ? -1 : bytes.indexOf(name, dataStart);
-    if (at !== -1 && at < dataEnd) {
-      const digits = digitsAt(bytes, at + name.length);
-      if (digits !== undefined) return digits;
-    }
+    const digits = numberAt(this.#parts[member], event);
+    if (digits !== undefined) return digits;
     const number = event.json()?.[member];
     return typeof number === 'number' ? number : 0;
   }
 
   /** Identifies the item that the event belongs to, by its `output_index`, or by the item's id if a provider leaves the index out. */
   placeOf(event: ReplyEvent): Json | undefined {
-    const { bytes, dataStart, dataEnd } = event;
-    const at = dataStart === -1 ? -1 : bytes.indexOf(OUTPUT_INDEX, dataStart);
-    const digits = at === -1 || at >= dataEnd ? undefined : digitsAt(bytes, at + OUTPUT_INDEX.length);
+    const digits = numberAt(this.#places, event);
     if (digits !== undefined) return digits;
     const data = event.json();
     return data?.output_index ?? data?.item_id;
@@ -64,6 +59,12 @@ function closingQuote(bytes: Buffer, from: number, end: number): number {
     if (byte < SPACE || (byte === BACKSLASH && !ESCAPED.has(bytes[++at]))) return -1;
   }
   return -1;
+}
+
+/** The number that a member of the data has; undefined if it has none. */
+function numberAt(member: MemberLocator, event: ReplyEvent): number | undefined {
+  const at = event.dataStart === -1 ? -1 : member.locate(event);
+  return at === -1 ? undefined : digitsAt(event.bytes, at);
 }
 
 function digitsAt(bytes: Buffer, from: number): number | undefined {

@@ -14,27 +14,40 @@ const LETTER_U = 0x75;
 
 const DELTA = Buffer.from('"delta":"');
 
-/** Finds the texts of delta events. Used for the events of one reply. */
-export class DeltaLocator {
-  /**
-   * The start of the text in the last event. In the next event it is at the same place, or one byte further if the sequence number has one
-   * more digit.
-   */
+/** Finds one member in events that mostly have it at the same place. Used for the events of one reply. */
+export class MemberLocator {
+  /** The member's name and what is before its value. */
+  readonly #name: Buffer;
+  /** The place in the last event. In the next one it is the same, or one byte further if the sequence number has one more digit. */
   #offset = 0;
 
-  /** The index of the text's first character, inside its quotes; -1 if the event has no `delta` that is written in the usual way. */
+  constructor(name: Buffer) {
+    this.#name = name;
+  }
+
+  /** The index after the name; -1 if the event does not have the member, or writes it in another way. */
   locate({ bytes, start, end }: EventBytes): number {
-    let at = start + this.#offset;
-    if (!isDelta(bytes, at, end) && !isDelta(bytes, ++at, end)) at = bytes.indexOf(DELTA, start);
-    if (at === -1 || at >= end) return -1;
-    this.#offset = at - start;
-    return at + DELTA.length;
+    const name = this.#name;
+    let offset = this.#offset;
+    if (!isAt(bytes, start + offset, end, name) && !isAt(bytes, start + ++offset, end, name)) {
+      offset = bytes.subarray(start, end).indexOf(name);
+      if (offset === -1) return -1;
+    }
+    this.#offset = offset;
+    return start + offset + name.length;
   }
 }
 
-function isDelta(bytes: Buffer, at: number, end: number): boolean {
-  if (at + DELTA.length > end) return false;
-  for (let i = 0; i < DELTA.length; i++) if (bytes[at + i] !== DELTA[i]) return false;
+/** Finds the first character of the texts of delta events, inside the quotes. */
+export class DeltaLocator extends MemberLocator {
+  constructor() {
+    super(DELTA);
+  }
+}
+
+function isAt(bytes: Buffer, at: number, end: number, name: Buffer): boolean {
+  if (at + name.length > end) return false;
+  for (let i = 0; i < name.length; i++) if (bytes[at + i] !== name[i]) return false;
   return true;
 }
 
