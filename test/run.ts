@@ -7,7 +7,7 @@
 //
 // A few processes run all files, because most files load the whole gateway. All files share one PostgreSQL, and one cache of compiled code.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomInt } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import type { FileResult } from './runner/file-run.ts';
 import { memoryFolder } from './runner/memory-folder.ts';
 import { Report } from './runner/report.ts';
+import { removeFolder, runFolder } from './runner/run-folder.ts';
 import { ALONE, isLong, SLOW, SLOW_MS, TestFiles } from './runner/test-files.ts';
 import { WorkerProcess } from './runner/worker-process.ts';
 import { PostgresServer, SHARED_SERVER } from './support/postgres.ts';
@@ -91,14 +92,24 @@ function printSlowest(results: readonly FileResult[]): void {
   }
 }
 
-process.env.TMPDIR ??= memoryFolder() ?? tmpdir();
-const folder = mkdtempSync(join(tmpdir(), 'poolgate-tests-'));
+const folder = runFolder(process.env.TMPDIR ?? memoryFolder() ?? tmpdir());
+process.env.TMPDIR = folder;
+let shared: PostgresServer | undefined;
 try {
   const all = new TestFiles(ROOT);
   const files = positionals.length > 0 ? all.named(positionals) : all.of(part);
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
-  if (part !== 'daily') process.env.POOLGATE_CASES = 'all';
-  if (files.length > 1) process.env[SHARED_SERVER] = (await PostgresServer.start('shared')).folder;
+  if (part !== 'daily') {
+    process.env.POOLGATE_CASES = 'all';
+    process.env.POOLGATE_SEED ??= String(randomInt(1, 100_000));
+    process.stdout.write(
+      `The random cases of this run have the seed ${process.env.POOLGATE_SEED}: POOLGATE_SEED=${process.env.POOLGATE_SEED} repeats them.\n`,
+    );
+  }
+  if (files.length > 1) {
+    shared = await PostgresServer.start('shared');
+    process.env[SHARED_SERVER] = shared.folder;
+  }
   const checks =
     positionals.length > 0
       ? []
@@ -112,5 +123,6 @@ try {
   printSlowest(results);
   if (checked.includes(false) || files.length === 0) process.exitCode = 1;
 } finally {
-  rmSync(folder, { recursive: true });
+  await shared?.end('SIGINT');
+  removeFolder(folder);
 }

@@ -8,6 +8,7 @@ import { SeededRandom } from '../simulation/seeded-random.ts';
 import { type Draft, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
+import { seedsOf } from '../support/sample.ts';
 import { until } from '../support/until.ts';
 import { connect, type TestSocket, UpgradeRefusal } from '../support/websocket.ts';
 
@@ -180,7 +181,7 @@ async function runningOf(gate: TestGateway, key: string): Promise<unknown> {
 }
 
 describe('turns, accounts and a configuration that change at random', () => {
-  for (const seed of [1, 2, 3]) {
+  for (const seed of seedsOf(1, 2, 3)) {
     test(`seed ${seed}`, async () => {
       let beginning: Draft = {};
       await using gate = await startGateway({

@@ -1,12 +1,12 @@
 // Random turns on every path with random ends: the gateway counts the usage that the accounts delivered, and nothing stays reserved
-// afterwards. POOLGATE_SEED=4,5 runs other seeds.
+// afterwards.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { RandomSource } from '../rules/dialect/bodies.ts';
-import { ALL_CASES } from '../support/sample.ts';
+import { seedsOf } from '../support/sample.ts';
 import { until } from '../support/until.ts';
 import { assertBalanced, assertStored, sampled, type ToldLimit, usedOf } from './accounting/balance.ts';
 import { visit } from './accounting/client.ts';
@@ -18,7 +18,8 @@ import { Stage, secretOf } from './accounting/stage.ts';
 import { reservedOutput, Turns } from './accounting/turns.ts';
 import { anchoredCompaction, detachedTurn, OUTCOMES, prewarm } from './accounting/websocket-turns.ts';
 
-const SEEDS = (process.env.POOLGATE_SEED ?? (ALL_CASES ? '1,2,3' : '1')).split(',').map(Number);
+/** These draw all cases that the test needs. Another seed may miss one. */
+const COMPLETE = [1, 2, 3];
 const ROUNDS = 4;
 const HOUR_MS = 3_600_000;
 const NAMES = Object.keys(ROUTES) as RouteName[];
@@ -71,7 +72,7 @@ async function assertEveryKind({ stage, entries, attempts }: Turns): Promise<voi
   assert.ok(entries.some(({ estimated }) => estimated) && new Set(entries.map(({ day }) => day)).size > 1, 'estimates, and several days');
 }
 
-for (const seed of SEEDS) {
+for (const seed of seedsOf(...COMPLETE)) {
   test(`[D5] [Q18] [Q19] seed ${seed}: totals by key, Pool and day equal the usage that the accounts reported, and nothing stays reserved`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-accounting-'));
     const stage = await Stage.open(`sqlite:${join(folder, 'store.db')}`);
@@ -90,7 +91,7 @@ for (const seed of SEEDS) {
         stage.gate.stopOwnCalls();
         await stage.clock.advance(Math.floor(turns.random.roll() * 16 + 1) * HOUR_MS);
       }
-      await assertEveryKind(turns);
+      if (COMPLETE.includes(seed)) await assertEveryKind(turns);
       // Settled usage survives a restart; counters of the process start at 0.
       await stage.restart();
       await assertStored(turns);

@@ -6,7 +6,7 @@ import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { RULES } from '../../../rules/index.ts';
-import { ALL_CASES } from '../../support/sample.ts';
+import { seedRow } from '../../support/sample.ts';
 import { run, type TurnOptions } from '../../support/turn.ts';
 import { generatedBody, NAMED, RandomSource, unlowered, withoutSystem } from './bodies.ts';
 import { FULL, LITE, plain } from './case.ts';
@@ -24,13 +24,13 @@ async function sent(from: JsonObject, options: TurnOptions, carrier: 'http' | 'w
   }
 }
 
-const SEEDS = ALL_CASES ? 1500 : 300;
+const SEEDS = seedRow({ daily: 300, all: 1_500 });
 
 for (const mode of [FULL, LITE]) {
   for (const kind of KINDS) {
     test(`[F2.10] ${kind} in ${mode.effective}: every sent body is the same when it is sent again`, async () => {
       let passed = 0;
-      for (let seed = 1; seed <= SEEDS; seed++) {
+      for (const seed of SEEDS) {
         const random = new RandomSource(seed);
         const from = generatedBody(random);
         const carrier = random.pick(['http', 'websocket'] as const);
@@ -44,13 +44,13 @@ for (const mode of [FULL, LITE]) {
         passed++;
         assert.deepEqual(await sent(once as JsonObject, options, carrier), once, `seed ${seed}`);
       }
-      assert.ok(passed > SEEDS / 10, `${passed} bodies passed`);
+      assert.ok(passed > SEEDS.length / 10, `${passed} bodies passed`);
     });
   }
 }
 
 test('[F2.11] outside the members that the contract names a native Full body is sent as it came', async () => {
-  for (let seed = 1; seed <= SEEDS; seed++) {
+  for (const seed of SEEDS) {
     const from = generatedBody(new RandomSource(seed));
     const out = (await sent(from, { model: { mode: FULL } }, 'http')) as JsonObject | undefined;
     if (out === undefined) continue;
@@ -64,7 +64,7 @@ test('[F2.11] outside the members that the contract names a native Full body is 
 
 test('[F2.5] every Lite body has its tools first, and no member that Lite does not have', async () => {
   for (const kind of KINDS) {
-    for (let seed = 1; seed <= SEEDS; seed++) {
+    for (const seed of SEEDS) {
       const from = generatedBody(new RandomSource(seed));
       const out = (await sent(from, { kind, model: { mode: LITE } }, 'http')) as JsonObject | undefined;
       if (out === undefined) continue;

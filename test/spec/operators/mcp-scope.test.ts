@@ -8,7 +8,7 @@ import { attemptRow, auditEntry, requestRow, usageRow } from '../../store/sample
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { operatorRow, rpc, TOOL_NAMES } from '../../support/mcp.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
-import { ALL_CASES } from '../../support/sample.ts';
+import { seedsOf } from '../../support/sample.ts';
 
 /** The operator that may see a thing: its name begins with this word, so a search for the word finds every trace of it. */
 type Side = 'alpha' | 'beta' | 'both' | 'nobody';
@@ -209,7 +209,7 @@ async function answersOf(gate: TestGateway, operator: Operator, tool: string, ar
   return texts;
 }
 
-for (const seed of ALL_CASES ? [1, 2, 3] : [1]) {
+for (const seed of seedsOf(1, 2, 3)) {
   test(`[G3] no tool, filter or page shows an operator data of another operator: world ${seed}`, async () => {
     const world = await World.create(seed);
     await using gate = world.gate;

@@ -5,12 +5,12 @@ import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { generatedBody, NAMED, RandomSource, unlowered, withoutSystem } from '../../rules/dialect/bodies.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
-import { ALL_CASES } from '../../support/sample.ts';
+import { seedRow } from '../../support/sample.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const ROUTES = [NATIVE, '/backend-api/agent/v1/responses', '/v1/responses'] as const;
 const MARKER = 'x-internal-agent-responses-lite';
-const SEEDS = ALL_CASES ? 80 : 16;
+const SEEDS = seedRow({ daily: 16, all: 80 });
 
 const gate = await startGateway({
   upstream: { strict: false, accounts: [{ id: 'north', models: ['full', 'lite'].map((slug) => modelEntry({ slug })) }] },
@@ -41,7 +41,7 @@ for (const mode of ['full', 'lite'] as const) {
   for (const path of ROUTES) {
     test(`[F2.10] on ${path} in ${mode}: every sent body is the same when it is sent again`, async () => {
       let passed = 0;
-      for (let seed = 1; seed <= SEEDS; seed++) {
+      for (const seed of SEEDS) {
         const body = generatedBody(new RandomSource(seed));
         const once = await sent(path, body.model === 'model-a' ? { ...body, model: mode } : body);
         if (!once) continue;
@@ -50,13 +50,13 @@ for (const mode of ['full', 'lite'] as const) {
         const again = await sent(path, once.json);
         assert.deepEqual(again?.json, once.json, `seed ${seed}`);
       }
-      assert.ok(passed > SEEDS / 10, `${passed} bodies passed`);
+      assert.ok(passed > SEEDS.length / 10, `${passed} bodies passed`);
     });
   }
 }
 
 test('[F2.11] outside the members that the contract names a Full body is sent as it came', async () => {
-  for (let seed = 1; seed <= SEEDS; seed++) {
+  for (const seed of SEEDS) {
     const body = { ...generatedBody(new RandomSource(seed)), model: 'full' };
     const out = (await sent(NATIVE, body))?.json;
     if (!out) continue;
