@@ -1,6 +1,5 @@
 // The `poolgate` command, started by scripts/poolgate.mjs.
-import { dropExportsOfFetch } from './base/process/http-exports.ts';
-import { findOwnFiles } from './base/process/own-files.ts';
+import { dropExportsOfFetch, findOwnFiles } from './base/process/fast-start.ts';
 
 // Installed before the program is loaded. Without a handler, an early SIGHUP would end a gateway that has not read its file yet.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined);

@@ -2,11 +2,11 @@
 import type { PinName } from '../turn/continuation.ts';
 import type { Json, JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import { responseIdIn } from '../turn/reply/event-bytes.ts';
 import type { ReplyObserver, ReplySource } from '../turn/reply/reply-observer.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';
 import type { Ciphertexts } from './ciphertext.ts';
 import type { PinCache } from './pins/pin-cache.ts';
-import { responseIdIn } from './response-id.ts';
 import { turnStateName, turnStateOf } from './turn-state.ts';
 
 export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): ReplyObserver {

@@ -6,7 +6,6 @@ import type { StreamedPart } from '../../proxy/turn/json/form.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';
 import { TRANSCRIPTIONS } from '../route-groups.ts';
-import { listOf } from './list-fields.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature']);
 
@@ -51,4 +50,13 @@ class Fields implements PartReader {
     const param = safeParam(name);
     throw new Refusal('unsupported_parameter', param === null ? {} : { param });
   }
+}
+
+/** A field of a transcription that is a list. A form spells a list as several parts of one name, with or without brackets. */
+export type ListName = 'keywords' | 'languages';
+
+/** The list that a field belongs to. */
+export function listOf(name: string): ListName | undefined {
+  const bare = name.endsWith('[]') ? name.slice(0, -2) : name;
+  return bare === 'keywords' || bare === 'languages' ? bare : undefined;
 }

@@ -4,7 +4,7 @@ import type { StreamedPart } from '../../proxy/turn/json/form.ts';
 import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { TRANSCRIPTIONS } from '../route-groups.ts';
-import { type ListName, listOf } from './list-fields.ts';
+import { type ListName, listOf } from './transcription-fields.ts';
 
 export const transcriptionLists = rule({
   name: 'transcription-lists',

@@ -1,12 +1,12 @@
 // The model of an image request: named, permitted to the key, and hosted by another model if the catalog does not have it (A10, AU5, Q4).
 import { plainRefusal, Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { asList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json/json.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body, ModelView, Turn } from '../../proxy/turn/turn.ts';
 import { accountsName } from '../helpers/accounts-name.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
 import { IMAGES } from '../route-groups.ts';
-import { withImageModel } from './image-tool.ts';
 
 interface Named {
   readonly id: string;
@@ -73,3 +73,17 @@ function noteModel(id: string, listed: boolean, turn: Turn): void {
   const noted = isKnown ? id : isNative(turn) ? undefined : model?.id;
   if (noted !== undefined) turn.note('model', noted);
 }
+
+/** The image_generation tool of a translated image request: at the top level in Full, inside the first input item in Lite. */
+const IMAGE_TOOL = 'image_generation';
+
+/** The members of the body that hold the tool, with this model set in it. */
+function withImageModel({ tools, input }: Body, model: string): Body {
+  if (tools !== undefined) return { tools: renamed(tools, model) };
+  return { input: mapList(asList(input), (item) => (isObject(item) && item.tools !== undefined ? inItem(item, model) : item)) };
+}
+
+const inItem = (item: JsonObject, model: string): JsonObject => ({ ...item, tools: renamed(item.tools, model) });
+
+const renamed = (tools: Json | undefined, model: string): readonly Json[] =>
+  mapList(asList(tools), (tool) => (isObject(tool) && tool.type === IMAGE_TOOL ? { ...tool, model } : tool));

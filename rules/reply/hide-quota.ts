@@ -1,9 +1,8 @@
 // Removes quota from native replies if the Pool hides it (Q8): events here, headers of the reply if its head is made.
-import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
-import { isQuotaHeader } from '../../proxy/turn/wire/quota-headers.ts';
+import { isQuotaHeader } from '../../proxy/turn/wire/headers.ts';
 import { NATIVE_IMAGES, NATIVE_TURNS } from '../route-groups.ts';
 
 export const hideQuota = rule({

@@ -4,7 +4,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { PinCache } from '../../proxy/sessions/pins/pin-cache.ts';
-import { responseIdIn } from '../../proxy/sessions/response-id.ts';
+import { responseIdIn } from '../../proxy/turn/reply/event-bytes.ts';
 import { ReplyEvent } from '../../proxy/turn/reply/reply-event.ts';
 import { StoreError } from '../../store/errors.ts';
 import { openStore, type PinRow, type Store } from '../../store/store.ts';

@@ -7,9 +7,8 @@ import type { CounterName } from '../../base/process/metrics.ts';
 import { dropArrivals, joinParts } from '../../base/process/node-internals.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
-import { ArrivingBytes } from './arriving-bytes.ts';
 import { type FrameHandlers, FrameQueue } from './frame-queue.ts';
-import { MessageLimits } from './message-limits.ts';
+import { ArrivingBytes, MessageLimits } from './message-limits.ts';
 
 /** Close codes of RFC 6455, and of its registry. */
 export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;

@@ -1,5 +1,6 @@
-// Reads the rate limits that API accounts state in the headers of their answers, in the forms of several servers (AA39).
+// What API accounts state about their capacity: rate limits of models, in headers of several forms. They have no quota windows (AA39).
 import { RATE_KINDS, type RateLimit } from '../../turn/provider/quota-statement.ts';
+import type { ProviderQuota } from '../../turn/provider/reads.ts';
 import type { Headers } from '../../turn/turn.ts';
 
 /** A larger number is a time, in seconds or in milliseconds since the epoch. */
@@ -48,3 +49,10 @@ function durationIn(text: string, now: number): number | undefined {
   for (const [, value, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)) ms += Number(value) * (UNITS[unit ?? ''] ?? 0);
   return now + ms;
 }
+
+export const apiQuota: ProviderQuota = {
+  eventTypes: () => [],
+  fromHeaders: () => undefined,
+  fromEvent: () => undefined,
+  rates: rateLimits,
+};

@@ -1,11 +1,11 @@
 // The API of accounts that speak Chat Completions: platforms, routers and local servers.
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import { apiQuota } from '../api-accounts/api-quota.ts';
 import { sentEffort } from '../api-accounts/effort.ts';
 import { apiLacks, apiLoses } from '../api-accounts/eligibility/lacks.ts';
 import { apiFailures } from '../api-accounts/failures/api-failures.ts';
 import { chatPlace } from '../api-accounts/failures/named-places.ts';
 import { apiCatalog } from '../api-accounts/models/model-list.ts';
+import { apiQuota } from '../api-accounts/rate-headers.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { chatDecoding } from './chat-replies.ts';
 import { ChatRequests } from './chat-requests.ts';

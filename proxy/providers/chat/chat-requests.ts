@@ -4,11 +4,10 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
 import type { EncodedAttempt, EncodedRequest, ProviderRequests } from '../../turn/provider/provider-requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
-import { embeddingRequest } from '../api-accounts/api-embeddings.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { isSummary, summaryRequest } from '../api-accounts/compaction/summary-request.ts';
+import { embeddingRequest, transcriptionField, transcriptionHead } from '../api-accounts/other-requests.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
-import { transcriptionField, transcriptionHead } from '../api-accounts/transcription.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { chatBody } from './request/chat-body.ts';
 

@@ -13,10 +13,9 @@ import type {
   ProviderRequests,
 } from '../../turn/provider/provider-requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
-import { embeddingRequest } from '../api-accounts/api-embeddings.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
+import { embeddingRequest, transcriptionField, transcriptionHead } from '../api-accounts/other-requests.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
-import { transcriptionField, transcriptionHead } from '../api-accounts/transcription.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { type RefusedMemory, refusedMember } from './refused-members.ts';
 import { asCompaction, asksToCompact, type CompactRoutes, compactBody } from './responses-compaction.ts';

@@ -1,8 +1,7 @@
 // The endpoints of a simulated agent account, as a table of answers by method and path.
-import type { JsonObject } from '../../turn/json/json.ts';
-import { asList, isObject } from '../../turn/json/json.ts';
+import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { WireWords } from '../../turn/settings.ts';
-import { isQuotaHeader } from '../../turn/wire/quota-headers.ts';
+import { isQuotaHeader } from '../../turn/wire/headers.ts';
 import { checkTurn } from '../checks/request-checks.ts';
 import { eventsAnswer, jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import { inManner, withEventManners } from '../delivery/stream-manners.ts';

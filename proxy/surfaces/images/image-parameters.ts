@@ -1,12 +1,13 @@
-// Checks the parameters of images on /v1. Those that the image tool does not take must have a neutral value (Q22).
+// Checks the parameters of images on /v1: those that the image tool takes too, and those that must have a neutral value (Q22).
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { isBodyFile } from '../../turn/json/body-file.ts';
 import { isAbsent, isText, type Json } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
-import { compressionOf, TOOL_TEXTS } from './image-options.ts';
-import { imagesIn, SOURCE_MEMBERS } from './image-sources.ts';
-import { imageTypeOf } from './image-type.ts';
+import { imagesIn, imageTypeOf, SOURCE_MEMBERS } from './image-sources.ts';
+
+/** Texts that are passed to the tool. The provider checks their values. */
+export const TOOL_TEXTS = ['size', 'quality', 'background', 'input_fidelity', 'output_format', 'moderation'] as const;
 
 /** The values with which a parameter can be removed without loss. In a form every value is a text. */
 const NEUTRAL: ReadonlyMap<string, ReadonlySet<Json>> = new Map<string, ReadonlySet<Json>>([
@@ -53,4 +54,11 @@ function unsupported(name: string): Refusal {
     return new Refusal('unsupported_parameter', { param: name, message: `\`${name}\` is not supported with this value on this endpoint.` });
   }
   return new Refusal('unsupported_parameter', { message: `This endpoint accepts only the parameters ${[...TAKEN].join(', ')}.` });
+}
+
+/** `output_compression` as a number; undefined if it is absent. */
+export function compressionOf({ output_compression: value }: Body): number | undefined | 'malformed' {
+  if (isAbsent(value)) return undefined;
+  const percent = typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : value;
+  return typeof percent === 'number' && Number.isInteger(percent) && percent >= 0 && percent <= 100 ? percent : 'malformed';
 }

@@ -4,10 +4,8 @@ import { isAbsent, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import type { Decoded, MemberNames } from '../../turn/surface.ts';
 import type { Body, Turn, Work } from '../../turn/turn.ts';
-import { compressionOf, TOOL_TEXTS } from './image-options.ts';
-import { checkParameters } from './image-parameters.ts';
-import { imagesIn } from './image-sources.ts';
-import { imageTypeOf } from './image-type.ts';
+import { checkParameters, compressionOf, TOOL_TEXTS } from './image-parameters.ts';
+import { imagesIn, imageTypeOf } from './image-sources.ts';
 
 /** @throws Refusal that names parameters of the Images API */
 export function imageRequest(work: Work, { model, route }: Turn): Decoded<undefined> {

@@ -1,4 +1,5 @@
-// Reads the type and the delta of an event in its bytes, because most events are relayed or translated without being parsed.
+// Reads the type, the delta and the response id of an event in its bytes, because most events are relayed or translated without being
+// parsed.
 
 /** The bytes of an event in its stream, from `start` to `end`. */
 export interface EventBytes {
@@ -101,4 +102,16 @@ export class TypePeek {
 export function has(bytes: Buffer, at: number, characters: string): boolean {
   for (let i = 0; i < characters.length; i++) if (bytes[at + i] !== characters.charCodeAt(i)) return false;
   return true;
+}
+
+/** The bytes that are searched for the response id. Every known provider writes it first in the response. */
+const HEAD_BYTES = 512;
+const ID = /"response"\s*:\s*\{\s*"id"\s*:\s*"([!#-[\]-~]{1,200})"/;
+
+/**
+ * The id of the response that the event announces. The event repeats all settings of the request, so that parsing costs more. Undefined if
+ * the id is not within these bytes; then it is read from the terminal event.
+ */
+export function responseIdIn({ bytes, start, end }: EventBytes): string | undefined {
+  return ID.exec(bytes.toString('latin1', start, Math.min(end, start + HEAD_BYTES)))?.[1];
 }

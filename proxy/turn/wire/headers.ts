@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Json, JsonObject } from '../json/json.ts';
 import type { WireWords } from '../settings.ts';
 import type { Headers } from '../turn.ts';
-import { isQuotaHeader } from './quota-headers.ts';
 
 /** Native request headers. `accept-encoding` and content lengths are set by dispatch, since it encodes bodies again. */
 const NATIVE_REQUEST = new Set([
@@ -104,4 +103,15 @@ export function clientHeaders(headers: IncomingHttpHeaders): Headers {
   if (connection === undefined || CONNECTION_WORDS.has(connection)) return headers as Headers;
   const named = new Set(connection.split(',').map((token) => token.trim()));
   return pick(headers as Headers, (name) => CONNECTION_WORDS.has(name) || !named.has(name));
+}
+
+const LEADING = /^(?:primary|secondary|credits|plan|limit|rate|usage|active-limit|promo)/;
+/** Matches quota headers of a single model, which have the model's name before the slot: `x-agent-other-primary-used-percent`. */
+const WITHIN = /-(?:primary|secondary)-|-limit-(?:name|id)$/;
+
+/** Whether the backend states an account's quota, plan or credits in the header (Q8). @param name in lower case */
+export function isQuotaHeader(name: string, agent: string): boolean {
+  const own = `x-${agent}-`;
+  if (!name.startsWith(own)) return false;
+  return LEADING.test(name.slice(own.length)) || WITHIN.test(name);
 }

@@ -1,7 +1,9 @@
-// The keep-alive connections of pass-through rows to one account: how long they stay idle, and how they are closed.
-import { Agent as HttpAgent } from 'node:http';
+// The keep-alive connections of pass-through rows to one account: how long they stay idle, how they are closed, and the body that waits
+// until its connection is established.
+import { type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
+import { type Readable, Stream } from 'node:stream';
 import { isHandshaking } from '../../base/process/node-internals.ts';
 import type { EgressRoute } from '../egress/route.ts';
 
@@ -42,4 +44,27 @@ export function limitHandshake(socket: Socket, ms: number): void {
     socket.off('secureConnect', done).off('close', done);
   };
   socket.once('secureConnect', done).once('close', done);
+}
+
+/**
+ * A body that is read only when its connection is established. If no connection is made, a body that can be sent only once is still
+ * complete. http-proxy-3 pipes its `buffer` into the request as soon as the request exists.
+ */
+export class UntilConnected extends Stream {
+  readonly #body: Readable;
+
+  constructor(body: Readable) {
+    super();
+    this.#body = body;
+  }
+
+  override pipe<Destination extends NodeJS.WritableStream>(request: Destination): Destination {
+    const begin = (): void => void this.#body.pipe(request);
+    (request as unknown as ClientRequest).once('socket', (socket) => {
+      if (socket.connecting) socket.once(isHandshaking(socket) ? 'secureConnect' : 'connect', begin);
+      else if (isHandshaking(socket)) socket.once('secureConnect', begin);
+      else begin();
+    });
+    return request;
+  }
 }

@@ -17,9 +17,8 @@ import {
   type StreamReader,
 } from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
-import { limitHandshake, PassThroughConnections } from './pass-through-connections.ts';
+import { limitHandshake, PassThroughConnections, UntilConnected } from './pass-through-connections.ts';
 import { readBytes } from './stream-body.ts';
-import { UntilConnected } from './until-connected.ts';
 
 export interface PassThroughTimeouts {
   readonly connectMs: number;

@@ -1,5 +1,5 @@
 // Reads one request body within its limits: size, expansion, silence, and the memory of all bodies together.
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { BodyShare } from '../../../base/bytes/body-memory.ts';
@@ -183,4 +183,18 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     // `pipeline` is not used, because it would destroy the request, and with it the socket on which the refusal is written.
     request.pipe(decoder);
   });
+}
+
+const asked = new WeakSet<IncomingMessage>();
+
+/** Whether the client waits for `100 Continue` before it sends its body (Q4). HTTP/1.0 has no interim answers. */
+export function waitsForContinue(request: IncomingMessage): boolean {
+  return request.headers.expect !== undefined && request.httpVersionMinor > 0 && !asked.has(request);
+}
+
+/** Asks for the body, after all checks of the headers have passed. */
+export function askForBody(request: IncomingMessage, response: ServerResponse): void {
+  if (!waitsForContinue(request)) return;
+  asked.add(request);
+  response.writeContinue();
 }

@@ -2,8 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { keepsConnection, whenConnected } from '../../../base/process/node-internals.ts';
 import type { Refusal } from '../../../turn/errors/refusal.ts';
-import { discard, isWhole } from '../bodies/request-body.ts';
-import { waitsForContinue } from '../connections/expect-continue.ts';
+import { discard, isWhole, waitsForContinue } from '../bodies/request-body.ts';
 
 export function writeAnswer(
   response: ServerResponse,

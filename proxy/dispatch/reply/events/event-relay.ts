@@ -1,8 +1,9 @@
 // Relays the events of a committed reply to its sink. They pass the rules that subscribe to them; others are relayed as the account sent
 // them.
-import { responseIdIn } from '../../../sessions/response-id.ts';
+
 import type { Failure } from '../../../turn/errors/failure.ts';
 import type { JsonObject } from '../../../turn/json/json.ts';
+import { responseIdIn } from '../../../turn/reply/event-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { Sink } from '../../../turn/reply/sink.ts';
 import { endOf, type ReplyEnd } from '../../../turn/reply/terminal-event.ts';

@@ -1,8 +1,9 @@
 // Controls a response for the frames of its client: keeps its id, recognises the answers to these frames, and ends an interrupted response
 // (RB29, RB31).
-import { responseIdIn } from '../../../sessions/response-id.ts';
+
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { ProviderApi } from '../../../turn/provider/provider-api.ts';
+import { responseIdIn } from '../../../turn/reply/event-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { endOf } from '../../../turn/reply/terminal-event.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';

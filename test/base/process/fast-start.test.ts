@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 
-const MODULE = new URL('../../../proxy/base/process/http-exports.ts', import.meta.url);
+const MODULE = new URL('../../../proxy/base/process/fast-start.ts', import.meta.url);
 
 const printed = (script: string): unknown =>
   JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' }));

@@ -1,6 +1,8 @@
-// Transcriptions of API accounts: the path, and the fields of the form that their API has (AA36).
+// The requests to API accounts that are not turns: embeddings (AA80), and transcriptions with the fields that their API has (AA36).
+
+import { encodeJson } from '../../turn/json/encode-body.ts';
 import type { FormField } from '../../turn/json/form.ts';
-import type { EncodedAttempt, RequestHead } from '../../turn/provider/provider-requests.ts';
+import type { EncodedAttempt, EncodedRequest, RequestHead } from '../../turn/provider/provider-requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
 import { apiHeaders } from './request-headers.ts';
 
@@ -19,4 +21,11 @@ export function transcriptionField(field: FormField, { account: { models } }: Pi
   const { name, value } = field;
   if (isHint(name)) return [];
   return name === 'model' && Object.hasOwn(models, value) ? [{ ...field, value: models[value] ?? value }] : [field];
+}
+
+/** The client's body is sent with the account's own id of the model (AA80). */
+export function embeddingRequest(out: Outgoing, context: EncodedAttempt): EncodedRequest {
+  const { contentType, bytes } = encodeJson(out.body);
+  const headers = apiHeaders(out, context, { 'content-type': contentType, accept: 'application/json' });
+  return { method: 'POST', path: '/embeddings', headers, body: bytes };
 }
