@@ -1,7 +1,7 @@
 // An estimate of the database's clock: the clock of this process, corrected by the difference that was measured last.
 import type { Notice } from '../../writing/notice.ts';
 
-/** A smaller difference is within the error of a measurement. */
+/** A difference that is not larger counts as none. */
 const EXACT_MS = 100;
 /** A measurement whose round trip took longer is ignored. */
 const LONGEST_TRIP_MS = 500;
@@ -43,7 +43,9 @@ export class DatabaseClock {
     const after = this.#machine();
     if (after - before > LONGEST_TRIP_MS) return;
     const difference = Math.round(theirs - (before + after) / 2);
-    this.#differenceMs = Math.abs(difference) < EXACT_MS ? 0 : difference;
+    // The database has read its clock at any time of the round trip.
+    const error = (after - before) / 2;
+    this.#differenceMs = Math.abs(difference) <= Math.max(EXACT_MS, error) ? 0 : difference;
     const far = Math.abs(difference) >= WARN_MS;
     if (far && !this.#warned) this.#notice('store_clock_differs', { difference_ms: difference });
     this.#warned = far;
