@@ -6,7 +6,7 @@ import type { AdminTarget } from '../proxy/admin/admin-target.ts';
 import type { RunningLogins } from '../proxy/admin/answers/logins/running-logins.ts';
 import { endpoints } from '../proxy/admin/api/endpoints.ts';
 import { openApi } from '../proxy/admin/api/openapi.ts';
-import { bounds } from '../proxy/config/schema/expectations.ts';
+import { bounds } from '../proxy/config/schema/problems.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
 import { CLIENTS, type ClientSettings } from '../proxy/pages/client-settings.ts';
 import { MANNERS } from '../proxy/rehearsal/account/manners.ts';

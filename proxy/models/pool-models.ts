@@ -3,7 +3,7 @@ import type { PoolConfig } from '../turn/settings.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
 import type { AccountCatalogs } from './catalog/account-catalogs.ts';
 import type { Source } from './catalog/cohort.ts';
-import { makeEntries } from './made-entries.ts';
+import { makeEntries } from './lists/native-entry.ts';
 import { type Candidates, type ModelAvailability, PoolModel, type RoutabilityOfAccounts } from './pool-model.ts';
 
 /** A model with its current availability. */

@@ -1,4 +1,5 @@
-// An account's health outside this room: the form that /api/status reports, and the form that the store keeps through a restart.
+// An account's health outside this room: the form that /api/status reports, the form that the store keeps through a restart, and the
+// functions that are called when it changes.
 import type { AccountStateRow } from '../../../store/store.ts';
 import { TURNS_PATH } from '../scope.ts';
 import type { AccountHealth } from './account-health.ts';
@@ -107,4 +108,28 @@ function healthWord({ phase, cause }: CircuitBreaker): 'active' | 'failing' {
 
 function cooldownStatus({ phase, cause, cooldownEnd }: CircuitBreaker): CooldownStatus | undefined {
   return phase === 'closed' ? undefined : { phase, cause, until: phase === 'cooling' ? cooldownEnd : undefined };
+}
+
+export class HealthListeners {
+  readonly #changes = new Set<(status: HealthStatus) => void>();
+  readonly #refusals = new Set<(account: string) => void>();
+
+  onChange(listen: (status: HealthStatus) => void): () => void {
+    this.#changes.add(listen);
+    return () => void this.#changes.delete(listen);
+  }
+
+  onReauthRequired(listen: (account: string) => void): void {
+    this.#refusals.add(listen);
+  }
+
+  changed(account: AccountHealth): void {
+    if (this.#changes.size === 0) return;
+    const status = healthStatus(account);
+    for (const listen of this.#changes) listen(status);
+  }
+
+  reauthRequired(id: string): void {
+    for (const listen of this.#refusals) listen(id);
+  }
 }

@@ -9,8 +9,7 @@ import { type ExplainedTurn, explainTurns, type Question } from '../../explain/e
 import { explainedProviders } from '../../providers/providers.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
-import { RouteTable, worded } from '../../turn/routes/route-table.ts';
-import { noteOf } from '../../turn/routes/served-routes.ts';
+import { noteOf, RouteTable, worded } from '../../turn/routes/route-table.ts';
 import type { Route } from '../../turn/turn.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import { adminIn, adminOf } from '../gateway/address.ts';

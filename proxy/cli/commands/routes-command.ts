@@ -1,8 +1,7 @@
 // `routes`: prints the route table of the file, with the rules of each route.
 import type { Command } from 'commander';
 import type { RouteKind } from '../../turn/routes/kinds.ts';
-import { RouteTable } from '../../turn/routes/route-table.ts';
-import { isServed, noteOf } from '../../turn/routes/served-routes.ts';
+import { isServed, noteOf, RouteTable } from '../../turn/routes/route-table.ts';
 import type { Rule } from '../../turn/rules/rule.ts';
 import { addCommand, type CommonOptions, type Io, inspectValid, json, table } from '../command.ts';
 

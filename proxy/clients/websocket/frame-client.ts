@@ -10,9 +10,8 @@ import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.t
 import { TurnControls } from './controls/turn-controls.ts';
 import { errorFrame } from './error-frame.ts';
 import type { Frame } from './frame.ts';
-import { FrameSink } from './frame-sink.ts';
+import { FrameSink, PublicFrameSink } from './frame-sink.ts';
 import { inLane, laneOf, withoutLane, withoutNativeLane } from './lane.ts';
-import { PublicFrameSink } from './public-frame-sink.ts';
 import type { TurnLog } from './turn-log.ts';
 import { TurnOutput } from './turn-output.ts';
 import type { WebsocketConnection } from './websocket-connection.ts';

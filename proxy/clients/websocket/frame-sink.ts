@@ -1,4 +1,5 @@
-// Sends a reply to a native client as frames: the account's events as they came, without the framing of their stream.
+// Sends a reply as frames. A native client gets the account's events as they came, without the framing of their stream. A client of the
+// compatible surface gets JSON objects that are numbered without gaps.
 import { isUtf8 } from 'node:buffer';
 import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -7,6 +8,7 @@ import { replyText } from '../../turn/reply/reply-text.ts';
 import type { Sink } from '../../turn/reply/sink.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 import { errorFrame } from './error-frame.ts';
+import { inLane } from './lane.ts';
 import type { TurnOutput } from './turn-output.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -87,4 +89,29 @@ function bytesOf({ bytes, dataStart, dataEnd }: ReplyEvent): Buffer | undefined 
   const data = bytes.subarray(dataStart, dataEnd);
   // A frame of the account was checked when it came, but an event of a stream was not.
   return dataStart === 0 || isUtf8(data) ? data : undefined;
+}
+
+/** All event types, because every event is parsed. */
+const EVERYTHING = { has: () => true };
+
+/** Sends a reply as frames of the compatible surface. They are JSON objects that are numbered without gaps (F1.10, Q15). */
+export class PublicFrameSink extends FrameSink {
+  override readonly wants = EVERYTHING;
+  override readonly objectCheck = 'parse';
+  readonly #lane: string | undefined;
+  #next = 0;
+
+  constructor(output: TurnOutput, lane: string | undefined) {
+    super(output);
+    this.#lane = lane;
+  }
+
+  override event({ type, data }: Event): void {
+    const numbered = 'sequence_number' in data && type !== 'error';
+    super.event({ type, data: numbered ? { ...data, sequence_number: this.#next++ } : data });
+  }
+
+  protected override encoded(data: JsonObject): string {
+    return super.encoded(inLane(data, this.#lane));
+  }
 }

@@ -10,8 +10,8 @@ import { modelObject, modelPage } from './message-models.ts';
 import { estimatedTokens, tokensOfMessages } from './message-tokens.ts';
 import { failureType, isTooLong, MessagesRefusal, outOfQuota, tooLong, tooManyOutput } from './messages-error.ts';
 import { messagesRequest } from './messages-request.ts';
-import { MessageCollector } from './reply/message-collector.ts';
 import { MessageSseSink } from './reply/message-sse-sink.ts';
+import { MessageCollector } from './reply/whole-message.ts';
 import { decodeMessages, type MessagesRequest } from './request/decode.ts';
 
 export const messagesSurface = surface<MessagesRequest>({

@@ -151,3 +151,10 @@ function familyOf(path: string): RouteFamily {
   if (path.startsWith('/v1/')) return 'v1';
   return path.endsWith('/usage') ? 'usage' : 'backend';
 }
+
+/** Whether a row is served, which its status decides (S8). */
+export const isServed = ({ status }: Pick<Route, 'status'>): boolean => status !== 'unsupported';
+
+/** The reason why a row is not served, which requests to it get as their answer; null if the row is served. */
+export const noteOf = (route: Pick<Route, 'status'>): string | null =>
+  isServed(route) ? null : 'unsupported by its status: 404 unsupported_endpoint';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
 import type { RouteConfig } from '../../../proxy/config/config.ts';
-import { noteOf } from '../../../proxy/turn/routes/served-routes.ts';
+import { noteOf } from '../../../proxy/turn/routes/route-table.ts';
 import type { RouteStatus } from '../../../proxy/turn/settings.ts';
 import { type Draft, KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { headOf, RawClient } from '../../support/raw.ts';

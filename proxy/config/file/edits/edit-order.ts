@@ -1,11 +1,10 @@
 // THE EDITS that commands and the admin API can request. They are plain data, so that a large file can be edited in a separate thread.
 import type { Edit } from '../edit.ts';
 import type { EditInput } from '../file-replacement.ts';
-import { type AccountPause, accountPause } from './account-pause.ts';
 import type { Pools } from './edited-pools.ts';
 import { type KeyCreation, type KeyRotation, type KeyStatusChange, keyCreation, keyRotation, keyStatusChange } from './key-edits.ts';
 import { type KeyPolicyChange, keyPolicyChange } from './key-policy-edits.ts';
-import { type ModeChoice, modeEdits } from './mode-edits.ts';
+import { type AccountPause, accountPause, type ModeChoice, modeEdits } from './setting-edits.ts';
 import { type TokenCreation, type TokenRevocation, tokenCreation, tokenRevocation } from './token-edits.ts';
 
 export type EditOrder =

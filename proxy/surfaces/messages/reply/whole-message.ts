@@ -1,6 +1,12 @@
-// The content of a whole message, which equals the sum of the events of a stream (AM55, AM56).
+// The whole message for a client that asked for no stream. It equals the sum of the events that a stream would have (AM55, AM56).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import type { Collector, StreamedTurn } from '../../../turn/surface.ts';
+import type { Event } from '../../../turn/turn.ts';
+import type { MessagesRequest } from '../request/decode.ts';
 import { type BlockOutput, decoded, type TextDelta } from './block-writer.ts';
+import { MESSAGE_EVENTS, MessageEvents } from './message-events.ts';
+import { contextOf, messageStart, usageOfMessage } from './message-object.ts';
 
 interface Block {
   readonly block: Record<string, Json | undefined>;
@@ -8,6 +14,7 @@ interface Block {
   cut: boolean;
 }
 
+/** The content of the message. */
 export class WholeMessage implements BlockOutput {
   readonly #blocks: Block[] = [];
 
@@ -67,5 +74,43 @@ function inputOf(text: string): JsonObject {
     return isObject(input) ? input : {};
   } catch {
     return {};
+  }
+}
+
+export class MessageCollector implements Collector {
+  readonly wants = MESSAGE_EVENTS;
+  readonly #turn: StreamedTurn;
+  readonly #request: MessagesRequest;
+  readonly #message = new WholeMessage();
+  readonly #events: MessageEvents;
+
+  constructor(turn: StreamedTurn, request: MessagesRequest) {
+    this.#turn = turn;
+    this.#request = request;
+    this.#events = new MessageEvents(this.#message, request, turn.held);
+  }
+
+  get satisfied(): boolean {
+    return this.#events.reply.matched !== undefined;
+  }
+
+  raw(event: ReplyEvent): void {
+    this.#events.raw(event);
+  }
+
+  event(event: Event): void {
+    this.#events.event(event);
+  }
+
+  lost(): void {
+    this.#events.reply.lost();
+  }
+
+  answer(response: JsonObject): JsonObject {
+    const { reply, outputTokens } = this.#events;
+    const end = reply.finish(isObject(response) ? response : {});
+    const input = this.#turn.promptTokens;
+    const usage = usageOfMessage(response, reply.searches, () => ({ input, cached: 0, output: outputTokens }));
+    return { ...messageStart(this.#turn, input), content: this.#message.content(), ...end, usage, ...contextOf(this.#request) };
   }
 }

@@ -1,10 +1,22 @@
-// The edit that sets a serving mode (Q30).
+// The edits of one setting: whether an account is paused, and the serving mode of a model (Q30).
 import type { ServingMode } from '../../../turn/settings.ts';
 import { isMapping, mapping, rowsOf } from '../../checks/config-rows.ts';
 import type { Edit } from '../edit.ts';
 import type { EditInput } from '../file-replacement.ts';
 import { type Pools, requireOwned } from './edited-pools.ts';
 import { indexIn } from './invalid-edit.ts';
+
+export interface AccountPause {
+  readonly do: 'account.pause';
+  readonly id: string;
+  readonly paused: boolean;
+}
+
+/** @returns the edits; none if the account is already in that state @throws InvalidEdit */
+export function accountPause({ config: { accounts } }: EditInput, { id, paused }: AccountPause): readonly Edit[] {
+  const index = indexIn(accounts, id, 'account');
+  return accounts[index]?.paused === paused ? [] : [{ set: ['accounts', index, 'paused'], to: paused }];
+}
 
 export interface ModeChoice {
   readonly do: 'mode.set';
