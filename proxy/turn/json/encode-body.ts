@@ -16,7 +16,15 @@ export const encodeJson = (body: Body): EncodedBody => ({ contentType: 'applicat
 
 /** The JSON of a turn's body. It is a promise for a large turn, whose body is written in parts. */
 export const turnBytes = (body: Body, { bodyBytes, key, large }: Pick<Turn, 'bodyBytes' | 'key' | 'large'>): Buffer | Promise<Buffer> =>
-  large ? writeLargeJson(body, { key: key.id, bytes: bodyBytes }) : Buffer.from(JSON.stringify(body));
+  large ? writeLargeJson(body, { key: key.id, bytes: bodyBytes }) : bytesOf(JSON.stringify(body), body.stream === true);
+
+/** The connection holds the body as long as a stream lasts. A part of Node's pool would keep 64 KiB, most of which other bytes have used. */
+function bytesOf(json: string, lasts: boolean): Buffer {
+  if (!lasts) return Buffer.from(json);
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(json));
+  bytes.write(json);
+  return bytes;
+}
 
 /** Writes a form from the parts that the rules read, so that the account reads the same form as the rules. */
 export function encodeForm(body: Body): EncodedBody {

@@ -113,5 +113,9 @@ const ID = /"response"\s*:\s*\{\s*"id"\s*:\s*"([!#-[\]-~]{1,200})"/;
  * the id is not within these bytes; then it is read from the terminal event.
  */
 export function responseIdIn({ bytes, start, end }: EventBytes): string | undefined {
-  return ID.exec(bytes.toString('latin1', start, Math.min(end, start + HEAD_BYTES)))?.[1];
+  const found = ID.exec(bytes.toString('latin1', start, Math.min(end, start + HEAD_BYTES)));
+  if (!found?.[1]) return undefined;
+  // Read again, because a part of the searched text would keep all of it as long as the reply lasts.
+  const quote = start + found.index + found[0].length - 1;
+  return bytes.toString('latin1', quote - found[1].length, quote);
 }

@@ -37,7 +37,7 @@ export class EventReply implements EventReader {
   readonly #flow: OutputFlow;
   /** Undefined for a client that sends no frames about its reply. */
   readonly #control: ResponseControl | undefined;
-  #cancelTimer: () => void = () => undefined;
+  #cancelTimer: (() => void) | undefined;
 
   /** @param control makes the control for a client that sends frames about its reply */
   constructor(head: Head, sink: Sink, context: ReplyContext, control?: (endWith: EndWith) => ResponseControl) {
@@ -113,7 +113,7 @@ export class EventReply implements EventReader {
   /** Ends without a verdict, because the caller settles the attempt. */
   abandon(): void {
     this.#state = 'over';
-    this.#cancelTimer();
+    this.#cancelTimer?.();
   }
 
   #take(event: ReplyEvent): void {
@@ -203,7 +203,8 @@ export class EventReply implements EventReader {
 
   /** Commits the reply. From here on nothing is retried, and events go to the sink. */
   #commit(): void {
-    this.#cancelTimer();
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     const first = this.#context.turn.rules.head(this.#head);
     this.#state = 'relaying';
     this.#relay.began(this.#held.find('response.created'));
