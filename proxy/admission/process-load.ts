@@ -26,7 +26,7 @@ export class NodeLoad implements ProcessLoad {
     }
     const { count, mean } = this.#delay;
     this.#delay.reset();
-    // The histogram has the whole time between two runs of the timer, so that the period is subtracted.
+    // The histogram has the whole time between two runs of the timer, so the period is subtracted.
     return count === 0 ? 0 : Math.max(0, mean / 1e6 - RESOLUTION_MS);
   }
 

@@ -122,7 +122,7 @@ export class WaitQueue<T> {
 
   #serveOneOf(turns: KeyTurns<T>): boolean {
     for (const waiter of turns) {
-      // A pass only reduces the capacity, so that a turn that was refused in it would be refused again.
+      // A pass only reduces the capacity, so a turn that was refused in it would be refused again.
       if (waiter.refusedIn === this.#pass) continue;
       try {
         const served = waiter.request.serve();

@@ -69,7 +69,7 @@ export class AttemptSender implements Confidential {
   readonly #socket: TurnSocket | undefined;
   #upload: Upload | undefined;
   #session: { readonly id: string | undefined } | undefined;
-  /** The credentials that attempts carried. One that was renewed meanwhile may still be valid. */
+  /** The credentials that attempts carried. One that was renewed since its attempt may still be valid. */
   #authorizations: readonly (string | undefined)[] = [];
 
   /** @param socket undefined for a turn that goes over HTTP @param log the log of attempts for earlier models of the turn */

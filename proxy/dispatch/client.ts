@@ -76,7 +76,7 @@ export interface Client {
   readonly streams: boolean;
   /**
    * Makes the sink when a reply of events begins.
-   * @param from `decoded`: the account's events were decoded, so that a client which did not ask for a stream gets one answer on every
+   * @param from `decoded`: the account's events were decoded, so a client which did not ask for a stream gets one answer on every
    * surface
    */
   sink(from?: 'decoded'): Sink;

@@ -20,7 +20,7 @@ export interface FollowedAnswer {
   readonly signal: AbortSignal;
 }
 
-/** Runs after commit, so that no other account is tried. @returns the client's answer @throws Refusal */
+/** Runs after commit, so no other account is tried. @returns the client's answer @throws Refusal */
 export type FollowUp = (followed: FollowedAnswer) => Promise<JsonObject>;
 
 export type FollowUps = Readonly<Partial<Record<RouteKind, FollowUp>>>;

@@ -113,7 +113,7 @@ export class TurnAttempts {
           this.#goesOn = progress.goesOn(failures.at(-1) as Failure);
           end = unanswered(progress, this.#sender, this.#services);
         } else if ((lease.granted && !(await lease.granted)) || socket?.skips(lease.account)) {
-          // Another node probes this account, or another turn has meanwhile found that it has no websocket.
+          // Another node probes this account, or another turn has found during this wait that it has no websocket.
           lease.end('neutral');
           next = 'choose';
         } else if (this.#tiers && lease.tier > 0 && !(await this.#tiers.pays(lease))) {

@@ -55,7 +55,7 @@ export class TurnSocket {
     return this.#anchor !== undefined;
   }
 
-  /** Whether the response that the turn continues is not on the live socket, so that it cannot be continued at all. */
+  /** Whether the response that the turn continues is not on the live socket, so it cannot be continued at all. */
   get anchorIsGone(): boolean {
     return this.#anchor !== undefined && !this.slot.continues(this.#anchor, this.#anchorMode);
   }
@@ -99,7 +99,7 @@ export class TurnSocket {
   sendsAgain({ verdict, over, reused, status }: Attempted, account: AccountConfig): boolean {
     if (verdict.kind !== 'failed' || over === 'http' || this.#resent) return false;
     const { failure } = verdict;
-    // A live socket keeps the credential of its upgrade, so that a renewed one needs a new socket.
+    // A live socket keeps the credential of its upgrade, so a renewed one needs a new socket.
     if (failure.cause === 'credential') this.slot.close();
     // A refused upgrade has a status of its own, and an accepted one counts as 200.
     const isAbsent = status !== undefined && status !== 200 && this.#support.refused(account, status);

@@ -50,7 +50,7 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store, cat
     const message = `A guard of the network answers the turns of account ${account} with a challenge page.`;
     found.push({ check, level: 'problem', message, advice: CHALLENGE_ADVICE });
   }
-  // The list of an account that has to log in cannot be read either, so that it is not reported twice.
+  // The list of an account that has to log in cannot be read either, so it is not reported twice.
   const out = new Set(accounts.filter(({ status }) => status === 'reauth_required').map(({ account }) => account));
   return [...found, ...catalogs.filter(({ account }) => !out.has(account)).flatMap(catalogDiagnoses)];
 }
@@ -65,7 +65,7 @@ const CHECK_NETWORK = 'Check the network between this machine and the provider.'
 const CHALLENGE_ADVICE =
   'List the headers that its provider demands under the `headers` of the account; some networks are refused whatever the headers are.';
 
-/** The causes of failed reads. The gateway repeats a failed read, so that only a failure that does not end by itself is a problem. */
+/** The causes of failed reads. The gateway repeats a failed read, so only a failure that does not end by itself is a problem. */
 export const READ_FAILURES: Readonly<Record<string, readonly [cause: string, advice: string]>> = {
   client_version: [
     'its provider does not accept the client version that was stated',

@@ -50,5 +50,5 @@ export class SealedCapsules implements Capsules {
   }
 }
 
-/** The authenticated place. Item types have no line break, so that all places are different. */
+/** The authenticated place. Item types have no line break, so all places are different. */
 const placeOf = (pool: string, item: CapsuleItem): Buffer => Buffer.from(`${item}\n${pool}`);

@@ -55,7 +55,7 @@ function ofTurn(account: AccountConfig, { kind }: Route, { live, preview, provid
   return provider.lacks({ kind, body: undefined }, account, live?.sources.find((source) => source.account === account.id)?.own);
 }
 
-/** The paths whose requests use no model, so that they cost nothing. */
+/** The paths whose requests use no model, so they cost nothing. */
 const COSTLESS: ReadonlySet<string | undefined> = new Set(['files', 'forward']);
 
 function ofTier(account: AccountConfig, { tier }: AssignmentConfig, { kind }: Route, facts: LackFacts): Lack | undefined {

@@ -147,7 +147,7 @@ export class ConfigFollower {
     return services.store.shared ? `node/${loaded.config.node.id}` : 'running';
   }
 
-  /** Writes audit rows. The change has taken effect already, so that a failure of the store is only logged. */
+  /** Writes audit rows. The change has taken effect already, so a failure of the store is only logged. */
   async #audit(by: ReloadActor, rows: readonly AuditEntry[]): Promise<void> {
     const { clock, log, store } = this.#target.services;
     const { config: running } = this.#reloader.running;

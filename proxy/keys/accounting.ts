@@ -101,7 +101,7 @@ export class Accounting {
     const prices = served ? priceAt(served, row.model ?? undefined, pool) : priceIn(pool, row.model ?? undefined);
     const costNanos = costUsd === undefined ? costOf(row, prices) : Math.round(costUsd * NANOS_PER_USD);
     const totals = totalsOf(row, costNanos, reservation.amounts);
-    // A prewarm has no output, so that it is not used for the forecast.
+    // A prewarm has no output, so it is not used for the forecast.
     if (row.model !== null && totals.output_tokens > 0 && (limitsOf(key.limits).needsEstimate || hasTiers(pool))) {
       this.#forecast.add(key.id, row.model, totals.output_tokens);
     }

@@ -6,7 +6,7 @@ const HISTORY_TURNS = 50;
 /** The least forecast, and the forecast without a history. */
 export const LEAST_OUTPUT_TOKENS = 2_048;
 const MAX_KEYS = 10_000;
-/** The most models of one key. Image models need no catalog entry, so that clients can use any name. */
+/** The most models of one key. Image models need no catalog entry, so clients can use any name. */
 const MAX_MODELS = 100;
 
 /** The output tokens of the last turns. The oldest value is overwritten first. */

@@ -18,7 +18,7 @@ export function mcpAnswers(sources: McpSources): AnswerHandler {
     }
     const message = await messageOf(client);
     if ('status' in message) return message;
-    // Loading the SDK takes about 100 ms, so that it does not happen at the start.
+    // Loading the SDK takes about 100 ms, so it does not happen at the start.
     const { exchange } = await import('./protocol.ts');
     const view = new OperatorView(turn.operator, sources);
     const response = await exchange({ message: message.body, headers: turn.headers, view, turn });

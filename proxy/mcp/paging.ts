@@ -43,7 +43,7 @@ export async function pageByOffset<Row>(
   return { rows: rows.slice(0, limit), next_cursor: rows.length > limit ? encode(offset + limit) : null };
 }
 
-/** A page of log rows. The next page begins after the last row of this one, even if rows are added meanwhile. */
+/** A page of log rows. The next page begins after the last row of this one, even if rows are added between the two. */
 export async function pageOfLog<Row extends ListPlace>(
   { limit = ROWS, cursor }: PageArgs,
   read: (page: { readonly before: ListPlace | undefined; readonly limit: number }) => Promise<readonly Row[]>,

@@ -28,7 +28,7 @@ export interface ExclusiveTask<Result> {
   readonly waitMs: number;
   /** The result of another node, if the store has it. Called after a change, and again before the work. */
   readonly found: () => Promise<Result | undefined>;
-  /** @param lease guards the writes of the work; undefined if the store does not answer, so that no other node can have the lease either */
+  /** @param lease guards the writes of the work; undefined if the store does not answer, so no other node can have the lease either */
   readonly work: (lease: HeldLease | undefined) => Promise<Result>;
 }
 

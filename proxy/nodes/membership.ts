@@ -88,7 +88,7 @@ export class Membership {
 
   /**
    * Joins, and renews the lease from then on. If a process died with this name, waits for the end of its lease. If that lease is renewed
-   * meanwhile, the other process is alive.
+   * during the wait, the other process is alive.
    * @param address of the internal listener; null without one
    * @throws NodeNameTaken, StoreError
    */

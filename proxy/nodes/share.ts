@@ -3,7 +3,7 @@ import type { SlotClaim, SlotGrant } from '../../store/store.ts';
 
 /**
  * `ask` requests more slots. `trim` gives back slots above the share, which another node waits for. `yield` gives back all slots that no
- * turn uses now. No turn begins until its answer arrives, because the slot of a turn that began meanwhile could belong to another node.
+ * turn uses now. No turn begins until its answer arrives, because the slot of a turn that began before it could belong to another node.
  */
 export type ClaimKind = 'ask' | 'trim' | 'yield';
 
@@ -63,7 +63,7 @@ export class Share {
     if (this.held > this.allowed && this.isIdle) return 'trim';
     if (this.#contended && this.isIdle && this.wanted < this.#askedFor) return 'yield';
     if (this.#contended && now - this.#askedAt >= ASK_AGAIN_MS) return 'ask';
-    // Other nodes give back slots for a node that is short, so that it has to report when it no longer is.
+    // Other nodes give back slots for a node that is short, so it has to report when it no longer is.
     return this.isShort && this.wanted <= this.held ? 'ask' : undefined;
   }
 

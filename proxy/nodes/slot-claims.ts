@@ -1,4 +1,4 @@
-// Claims slots of accounts from the store, one transaction at a time. Claims that are planned meanwhile share the next one (Q34).
+// Claims slots of accounts from the store, one transaction at a time. Claims that are planned during a transaction share the next one (Q34).
 import type { SlotVerbs } from '../../store/store.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';

@@ -1,4 +1,4 @@
-// Refusals that providers state only in text. Clients and gateways read these sentences, so that a recording keeps them.
+// Refusals that providers state only in text. Clients and gateways read these sentences, so a recording keeps them.
 
 /**
  * A provider's sentence, in which `%` stands for a name. Sources: the specification of the wire formats, openai/codex, and public threads

@@ -26,7 +26,7 @@ export type AnswerOf = (context: RequestContext, faults: readonly Fault[]) => Si
 
 export interface SimulatedEndpoint {
   readonly answer: AnswerOf;
-  /** Whether the request counts as a turn of the account, so that the faults of its profile apply. */
+  /** Whether the request counts as a turn of the account, so the faults of its profile apply. */
   readonly isTurn: boolean;
   /** Whether the request comes on a websocket. The bearer was in the upgrade. */
   readonly isFrame?: boolean;

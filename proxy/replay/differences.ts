@@ -12,7 +12,7 @@ export interface Difference {
    */
   readonly place: string;
   readonly kind: DifferenceKind;
-  /** The recorded and the replayed value, shortened. Both are values of placeholders, so that they contain nothing of a conversation. */
+  /** The recorded and the replayed value, shortened. Both are values of placeholders, so they contain nothing of a conversation. */
   readonly recorded?: string;
   readonly replayed?: string;
 }

@@ -101,7 +101,7 @@ function answerDifferences({ answer, frames, method, surface, end }: Conversatio
   return found.map((one) => ({ side: 'answer', ...one }));
 }
 
-/** Differences between Chat chunks. The gateway makes them, so that their number may differ, but not their members. */
+/** Differences between Chat chunks. The gateway makes them, so their number may differ, but not their members. */
 function shapeDifferences(recorded: readonly Json[], replayed: readonly Json[]): readonly Found[] {
   const shape = (chunks: readonly Json[]): Json =>
     Object.fromEntries(

@@ -14,7 +14,7 @@ import type { Generation } from './generation.ts';
  */
 export const FORWARDED_SIZE = 2;
 
-/** The request of a forwarded client. The other node has checked the key's secret, so that the key's id is enough here. */
+/** The request of a forwarded client. The other node has checked the key's secret, so the key's id is enough here. */
 export function forwardedRequest({ path, query, headers, address, key: id }: ForwardedClient): UpgradeRequest {
   let known: { readonly generation: Generation; readonly key: KeyConfig | undefined } | undefined;
   const keyOf = (secret: string, generation: Generation): KeyConfig | undefined => {

@@ -154,7 +154,7 @@ export class FrameTurns {
     try {
       turn.rules.admit();
     } catch {
-      // The turn was not admitted, so that its row has no key.
+      // The turn was not admitted, so its row has no key.
     }
     const client = new FrameClient(turn, frame, connection);
     client.ended(this.#options.runner.refuse(turn, client, refusal));

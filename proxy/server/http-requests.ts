@@ -67,7 +67,7 @@ export class HttpRequests {
     const { current, runner, running, batches, cors, counters, uploads, bodies } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken || connection.isLast) return;
-    // Node's parser treats the bytes after such a request as another protocol, although none was agreed, so that later requests cannot be
+    // Node's parser treats the bytes after such a request as another protocol, although none was agreed, so later requests cannot be
     // read.
     connection.isLast = request.headers.upgrade !== undefined;
     if (isHeadTooLarge(request, current.generation.config.limits)) {

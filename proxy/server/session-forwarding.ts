@@ -20,7 +20,7 @@ export interface NodeSessions {
   readonly connections: OwnerConnections;
 }
 
-/** The most owners that are asked, because an owner may lose the session to another one meanwhile. */
+/** The most owners that are asked, because an owner may lose the session to another one before it is asked. */
 const MOST_OWNERS = 3;
 
 export class SessionForwarding {

@@ -118,7 +118,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
 
   /** A refusal as the client gets it, with the client's names of members and in the form of its surface. */
   shown(refusal: Refusal): Refusal {
-    // A rule that moves items never refuses by their places, so that places are still those after the decoding.
+    // A rule that moves items never refuses by their places, so places are still those after the decoding.
     const names = this.#decoded?.names;
     const named = names ? refusalInClientWords(refusal, (param) => names.nameOf(param)) : refusal;
     return this.surface.refusal?.(named, this, this.#decoded?.memory) ?? named;

@@ -28,7 +28,7 @@ function exactly(name: string, aliases: Aliases, isExposed: (id: string) => bool
   return target === undefined ? undefined : { id: target, alias: name };
 }
 
-/** The alias that matches with the most other characters. If several have the same number, the first in the file. */
+/** Of the aliases with a star that match, the one with the most other characters; of several equally long ones the first in the file. */
 function byStar(name: string, aliases: Aliases): ResolvedName | undefined {
   let best: ResolvedName | undefined;
   for (const [alias, id] of Object.entries(aliases)) {

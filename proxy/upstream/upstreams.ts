@@ -30,7 +30,7 @@ interface UpstreamOptions {
 /** The connections to one account. */
 export class Upstream {
   readonly carrier: TurnCarrier;
-  /** The configured address. A turn whose account has moved meanwhile must not send its credential to the new address. */
+  /** The configured address. A turn whose account has moved since the turn began must not send its credential to the new address. */
   readonly baseUrl: string;
   /** The actual address. For a rehearsal account it is that of the listener. */
   readonly url: string;

@@ -31,7 +31,7 @@ class Lists implements PartReader {
       this.#waiting.set(list, part);
       return [];
     }
-    // Accounts of other APIs do not take such lists, so that accounts that take them are preferred (AA36).
+    // Accounts of other APIs do not take such lists, so accounts that take them are preferred (AA36).
     if (!this.#turn.hints.includes(list)) this.#turn.hints = [...this.#turn.hints, list];
     const before = this.#waiting.get(list);
     this.#waiting.delete(list);

@@ -13,7 +13,7 @@ import { COMPACTIONS } from '../route-groups.ts';
 const SUFFIX = '/compact';
 
 /**
- * The members of a public turn that the compact path accepts. Bodies of native clients are written for this path, so that all their members
+ * The members of a public turn that the compact path accepts. Bodies of native clients are written for this path, so all their members
  * pass (Q15).
  */
 const COMPACT_MEMBERS: ReadonlySet<string> = new Set([
@@ -39,7 +39,7 @@ const EXPLAINED = {
 } as const;
 
 /**
- * Runs after the Lite rewrite (F2.15). A websocket has no paths, so that a compaction on it always is a turn that ends in a trigger,
+ * Runs after the Lite rewrite (F2.15). A websocket has no paths, so a compaction on it always is a turn that ends in a trigger,
  * whatever the account's `compact` is.
  */
 export const compactionProjection = rule({

@@ -86,7 +86,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
   {
     name: 'Go',
     summary: /^(?:ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[)/,
-    // A failed package states no number, so that it counts as one failure.
+    // A failed package states no number, so it counts as one failure.
     counts: /^FAIL(?=\s+\S)/g,
     failure: /^\s*--- FAIL: /,
     progress: /^\s*(?:=== (?:RUN|PAUSE|CONT|NAME)\s|--- PASS: )/,

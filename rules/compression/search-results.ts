@@ -101,7 +101,7 @@ function flatMatch(line: string, before?: string): Result | undefined {
   return result?.isMatch && isPathLike(result.path) ? result : undefined;
 }
 
-/** A result in a line of context. A path may itself contain `-9-`, so that only the paths of the matches show where it ends. */
+/** A result in a line of context. A path may itself contain `-9-`, so only the paths of the matches show where it ends. */
 function contextLine(line: string, paths: ReadonlySet<string>): Result | undefined {
   let at = line.indexOf('-');
   for (let tries = 0; at !== -1 && tries < MOST_DASHES; tries++) {

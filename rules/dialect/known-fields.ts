@@ -23,7 +23,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'access_programs',
 ]);
 
-/** Members that only a frame has. Responses are not stored, so that an anchor is valid only on its own websocket (RB11). */
+/** Members that only a frame has. Responses are not stored, so an anchor is valid only on its own websocket (RB11). */
 const KNOWN_IN_FRAMES: ReadonlySet<string> = new Set(['type', 'previous_response_id', 'generate']);
 
 /** `keep_fields` of the account adds to the list. Native turns keep all members of their clients. */

@@ -10,7 +10,7 @@ import { LIFTED_TURNS } from '../route-groups.ts';
 
 /**
  * In Lite such messages stay in place, because Lite sends instructions as developer messages anyway. Native turns keep theirs (Q32). A
- * lifted text is not part of the conversation that the account keeps on a websocket, so that each turn that continues it sends the text
+ * lifted text is not part of the conversation that the account keeps on a websocket, so each turn that continues it sends the text
  * again.
  */
 export const liftInstructions = rule({

@@ -98,7 +98,7 @@ function contentMember(item: JsonObject, typing: MessageTyping): 'content' | 'ou
   return isAbsent(item.type) && typing === 'untyped-messages-too' ? 'content' : undefined;
 }
 
-/** Removes `detail` at any depth of the content (Q33). The depth of a body is bounded before rules get it, so that recursion is safe. */
+/** Removes `detail` at any depth of the content (Q33). The depth of a body is bounded before rules get it, so recursion is safe. */
 function stripImages(value: Json): Json {
   if (isList(value)) return mapList(value, stripImages);
   if (!isObject(value)) return value;

@@ -1,4 +1,4 @@
-// Handles references to stored items. Nothing is stored, so that a reference to reasoning is dropped and any other is refused (Q15).
+// Handles references to stored items. Nothing is stored, so a reference to reasoning is dropped and any other is refused (Q15).
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';

@@ -7,7 +7,7 @@ import { COMPATIBLE_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
 /** An item counts twice in memory: it is kept, and may be written once more. */
 const COPIES = 2;
 
-/** Listed before the rules that edit finished items. Replies run up the list, so that it collects the edited items. */
+/** Listed before the rules that edit finished items. Replies run up the list, so it collects the edited items. */
 export const fillOutput = rule<FinishedItems>({
   name: 'fill-output',
   routes: [...COMPATIBLE_TURNS, ...TRANSLATED_IMAGES],

@@ -98,8 +98,8 @@ export async function openPostgres(url: string, { clock, machineTime, writer, no
 }
 
 /**
- * Takes a lease, unless another owner has it: that case costs a read and no write. If another process took it meanwhile, a new token is
- * drawn, so that it is the greatest.
+ * Takes a lease, unless another owner has it: that case costs a read and no write. If another process takes it between the read and
+ * the write, a new token is drawn, which is the greatest.
  */
 const ACQUIRE = `
   INSERT INTO leases (name, owner, token, expires_at)

@@ -44,7 +44,7 @@ export async function backupSqlite(path: string, file: string, about: Pick<Manif
   const part = `${file}.part`;
   await prepared(part);
   try {
-    // Readers see one snapshot, without rows that are written meanwhile.
+    // Readers see one snapshot, without rows that are written during the copy.
     await using(path, async (source) => {
       await source.run('VACUUM INTO $1', [part]);
     });

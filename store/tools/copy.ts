@@ -19,7 +19,7 @@ const MOST_ROWS = 1_000;
 const FIRST_ROWS = 50;
 
 /**
- * @param from,to URLs as for `openStore`; writes of nodes to the source meanwhile are not noticed
+ * @param from,to URLs as for `openStore`; writes of nodes to the source during the copy are not noticed
  * @param copied called for each table after it was copied and compared
  * @throws StoreError `not_empty` if the destination has rows; after every failure the destination is unchanged
  */

@@ -53,7 +53,8 @@ const KNOWN = `
   FROM nodes WHERE expires_at > $2 ORDER BY id`;
 
 /**
- * True if the answer to an earlier join was lost: then the lease is the process's own. A process without a listener cannot be recognised.
+ * Whether both are one process. A process whose join was not answered joins again, and finds a lease of its own. A process without a listener
+ * cannot be recognised.
  */
 const isSameProcess = (one: NewNode, other: NewNode): boolean =>
   one.address !== null && one.address === other.address && one.started_at === other.started_at;

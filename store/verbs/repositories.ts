@@ -58,7 +58,7 @@ export interface StoreParts {
   readonly clock: () => number;
 }
 
-/** Keyset paging: a page starts after the last row of the previous one, even if rows were added meanwhile. */
+/** Keyset paging: a page starts after the last row of the previous one, even if rows were added between the two. */
 const page = ({ id, since, until, before, limit = LIST_ROWS }: AuditFilter) => ({
   where: [
     equals('id', id),

@@ -70,7 +70,7 @@ export async function searchRequests(reader: Reader, filter: RequestFilter, time
     if (others.length === 0 || rows.length === limit) return { rows, reached: undefined };
     before = await lastOf(reader, part);
     if (!before) return { rows, reached: undefined };
-    // The next statement looks at twice as many rows, so that it takes about as long as all before it.
+    // The next statement looks at twice as many rows, so it takes about as long as all before it.
     if ((performance.now() - began) * 2 >= timeMs) return { rows, reached: before };
   }
 }
@@ -119,7 +119,7 @@ function spanOf({ since, until, ended_since }: RequestFilter, before: ListPlace 
   const conditions = [
     first > 0 ? where('at >= ?', first) : undefined,
     until === undefined ? undefined : where('at < ?', until),
-    // Keyset paging: a page starts after the last row of the previous one, even if rows were added meanwhile.
+    // Keyset paging: a page starts after the last row of the previous one, even if rows were added between the two.
     before && where('at <= ? AND (at, id) < (?, ?)', before.at, before.at, before.id),
   ];
   return { span: conditions.filter((condition) => condition !== undefined) };

@@ -23,7 +23,7 @@ export interface RetryStats {
 
 export interface RetriedWrite {
   readonly batch: RowBatch;
-  /** Called at each try, because a lease may expire meanwhile. */
+  /** Called at each try, because a lease may expire between two tries. */
   readonly guard: (() => Guard) | undefined;
   readonly isAwaited: () => boolean;
 }
@@ -75,7 +75,7 @@ export class Retry {
         return undefined;
       } catch (error) {
         const failure = error instanceof StoreError ? error : new StoreError('failed', 'the store could not write', { cause: error });
-        // The store has answered, so that it works again.
+        // The store has answered, so it works again.
         if (failure.code === 'lost') this.#recovered();
         else this.#lastError = failure.code;
         if (FINAL.has(failure.code)) return failure;

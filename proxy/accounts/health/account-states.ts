@@ -12,7 +12,7 @@ const HEALTH_FIELDS = Object.keys(HEALTHY) as (keyof HealthFields)[];
 /** The largest expected difference between the clocks of nodes. */
 const SKEW_MS = 1_000;
 
-/** How often a row is read again because this process wrote it meanwhile. After that its refresh is left to the next change. */
+/** How often a row is read again because this process wrote it during the read. After that its refresh is left to the next change. */
 const REFRESH_TRIES = 3;
 
 /**

@@ -13,7 +13,7 @@ export interface Exhaustion {
   readonly at: number;
   /** The end of the exhaustion, Unix seconds; undefined if it is not known. */
   readonly until: number | undefined;
-  /** A refusal is as trusted as headers. A limit without a window is as trusted as a read, so that a read ends it. */
+  /** A refusal is as trusted as headers. A limit without a window is as trusted as a read, so a read ends it. */
   readonly source: QuotaSource;
 }
 

@@ -145,7 +145,7 @@ export class UsageReads {
     for (const go of this.#queue.splice(0)) go();
   }
 
-  /** Sets a timer for the account's next read. A reply of the account meanwhile postpones it. */
+  /** Sets a timer for the account's next read. A reply of the account before that postpones it. */
   #schedule(reader: Reader): void {
     reader.cancelTimer();
     if (this.#stopped || reader.reading || this.#readers.get(reader.id) !== reader) return;

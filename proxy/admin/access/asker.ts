@@ -20,7 +20,7 @@ export type Need =
 /** Whether the asker may act on an account, because all Pools of the account belong to the asker. */
 export const mayChangeAccount = (asker: Asker, id: string): boolean => asker.view().ownsAccount(id);
 
-/** The Pools that the asker may change. Undefined means all, including Pools that were added to the file meanwhile. */
+/** The Pools that the asker may change. Undefined means all, including Pools that were added to the file after its last load. */
 export const ownedPools = (asker: Asker): readonly string[] | undefined => {
   const view = asker.view();
   return view.isWhole ? undefined : view.pools.filter((pool) => view.isOwned(pool)).map(({ id }) => id);

@@ -76,7 +76,7 @@ async function explained(
     key,
     model,
     body,
-    // A session belongs to a key, so that it needs the key's name.
+    // A session belongs to a key, so it needs the key's name.
     ...(named && session !== undefined && { session: { account: await gateway.services.continuity.accountOf(named, session) } }),
   };
   const { previews, services } = gateway;

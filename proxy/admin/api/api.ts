@@ -73,7 +73,7 @@ const NOT_ADMIN = 'only an operator with `admin: true` may do this';
 
 const refused = (status: 400 | 404 | 405, error: string): ApiAnswer => ({ status, body: apiRefusal(status, error) });
 
-/** The refusal for a file with errors. They may name settings of other operators, so that only the findings of an edit are shown to all. */
+/** The refusal for a file with errors. They may name settings of other operators, so only the findings of an edit are shown to all. */
 function faulty(error: ConfigError, asker: Asker): RefusalReply {
   const isEdit = error instanceof EditRefused;
   const reason = isEdit ? 'the file is unchanged; with this edit it would have errors' : 'the file has errors';

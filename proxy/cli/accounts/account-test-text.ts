@@ -76,7 +76,7 @@ export function firstWrong(
   return `account '${account.id}' does not work (${nameOf(wrong)}: ${cause}). ${isNew && failure.class === 'credential' ? NEW_CREDENTIAL : adviceOn(account, failure)}`;
 }
 
-/** The advice for an account that the gateway does not have yet, so that it cannot read anything again. */
+/** The advice for an account that the gateway does not have yet, so it cannot read anything again. */
 const NEW_CREDENTIAL = 'Correct its secret, or the `headers` that its provider demands.';
 
 function adviceOn(account: AccountConfig, { class: name, status, message }: TestFailure): string {

@@ -62,7 +62,7 @@ export function addRequests(program: Command, io: Io): void {
       for await (const _ of io.every(POLL_MS)) {
         const next = await fetchRequests(admin, { ...filters, limit: '999', ended_since: String(reply.now - OVERLAP_MS) }).catch(failureOf);
         if (next instanceof CommandFailure) {
-          // The gateway may come back. Requests that end meanwhile are then read.
+          // The gateway may come back. Requests that end before that are then read.
           io.err(`${next.message}\n`);
           continue;
         }

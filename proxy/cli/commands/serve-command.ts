@@ -38,7 +38,7 @@ export async function serve({ config, hint = '' }: ServeOptions): Promise<void> 
     if (serving) reload(serving);
     else reloadWanted = true;
   });
-  // Process 1 of a container has no default action for signals, so that a stop during the start would be lost.
+  // Process 1 of a container has no default action for signals, so a stop during the start would be lost.
   const endStart = (signal: 'SIGINT' | 'SIGTERM'): never => process.exit(128 + constants.signals[signal]);
   process.on('SIGTERM', endStart).on('SIGINT', endStart);
   // If the process that reads the log ends, running turns continue, and nothing more is logged.

@@ -14,7 +14,7 @@ export const OPTIONAL_TIMEOUT_MS = 2_000;
 
 /** No gateway answered. */
 export class Unreachable extends CommandFailure {
-  /** Whether a gateway took the request and did not answer in time, so that its effect is unknown. */
+  /** Whether a gateway took the request and did not answer in time, so its effect is unknown. */
   readonly isLate: boolean;
 
   constructor(message: string, { isLate = false } = {}) {

@@ -41,7 +41,7 @@ export class TurnLog {
     this.#overflow = overflow;
   }
 
-  /** Whether the log has dropped its frames and takes no more, so that the turn cannot be resumed. */
+  /** Whether the log has dropped its frames and takes no more, so the turn cannot be resumed. */
   get isClosed(): boolean {
     return this.#isClosed;
   }

@@ -54,7 +54,7 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
   if (serve === undefined || !Object.hasOwn(KINDS, serve)) return;
   const methods: readonly string[] = KINDS[serve as RouteKind].methods;
   if (!methods.includes(method)) yield { path: [...path, 'serve'], message: `'${serve}' serves ${methods.join(' and ')}, not ${method}` };
-  // /mcp accepts operator tokens (AU2), so that another kind on this path would be served without a key.
+  // /mcp accepts operator tokens (AU2), so another kind on this path would be served without a key.
   if ((serve === 'mcp') !== (template === '/mcp') && served)
     yield { path: [...path, 'serve'], message: "'mcp' and the path /mcp belong together" };
   const own = OWN_PATHS[serve];

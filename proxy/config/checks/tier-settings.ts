@@ -73,7 +73,7 @@ function* pricesMissing(pool: Row, assigned: readonly Row[], accounts: Accounts)
   }
 }
 
-/** Whether the account has no credential, so that its models cost nothing if no price is set (AA70). */
+/** Whether the account has no credential, so its models cost nothing if no price is set (AA70). */
 function costsNothing({ row, preset }: AccountRow): boolean {
   if (isRehearsal(row.base_url)) return preset?.credential === 'none';
   return row.credential === undefined || row.credential === 'none';

@@ -66,7 +66,7 @@ function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>
   return {
     ...pool,
     label: pool.label ?? pool.id,
-    // `auto` means no override (PL3), so that the catalog decides.
+    // `auto` means no override (PL3), so the catalog decides.
     serving_modes: lookupMap(Object.entries(pool.serving_modes).filter(([, mode]: [string, ServingMode]) => mode !== 'auto')),
     models: lookupMap(Object.entries(pool.models)),
     assignments: pool.assignments.map((row) => ({ ...row, active: row.active && !paused.has(row.account) })),

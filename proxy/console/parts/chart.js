@@ -17,7 +17,7 @@ const TIMES = [
 
 /** @param {string} token */
 const colour = (token) => {
-  // A canvas does not take custom properties, so that the browser resolves them on an element.
+  // A canvas does not take custom properties, so the browser resolves them on an element.
   const probe = document.createElement('span');
   probe.style.color = `var(${token})`;
   document.body.append(probe);

@@ -14,7 +14,7 @@ export function Dialog({ title, close, isDrawer = false, children }) {
     current?.showModal();
     return () => {
       current?.close();
-      // The row may have been replaced meanwhile.
+      // The row may have been replaced since the dialog was opened.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);

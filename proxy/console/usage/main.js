@@ -62,7 +62,7 @@ function Page() {
     setFailure('');
     try {
       const next = await read(asked, shown);
-      // The key may have been removed meanwhile.
+      // The key may have been removed since the last answer.
       if (asked === key.current) setShown(next);
     } catch (error) {
       if (asked === key.current) setFailure(error instanceof Error ? error.message : 'It failed.');

@@ -71,7 +71,7 @@ export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers
 };
 
 /**
- * The failure of an encoded reply. Only identity was requested, so that an encoded body can be neither read nor passed on. For a refusal
+ * The failure of an encoded reply. Only identity was requested, so an encoded body can be neither read nor passed on. For a refusal
  * its status is enough.
  */
 function encodedReply(status: number, headers: Headers, { turn, provider, sent }: ReplyContext): Failure {

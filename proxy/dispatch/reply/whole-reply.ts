@@ -133,7 +133,7 @@ export class WholeReply implements ByteReader {
     this.#judge(() => this.#settle(parsedObject(text), text, body));
   }
 
-  /** Joins and parses the body in parts. The client may leave meanwhile. */
+  /** Joins and parses the body in parts. The client may leave during this work. */
   async #judgeInParts(join: (key: string, signal: AbortSignal) => Promise<Buffer>): Promise<void> {
     const { turn } = this.#context;
     this.#parsing = new AbortController();
@@ -176,7 +176,7 @@ export class WholeReply implements ByteReader {
       settle({ kind: 'failed', failure });
       return;
     }
-    // Turns of the compatible surface are sent as streams, so that one body is an answer only for a client that did not ask for a stream.
+    // Turns of the compatible surface are sent as streams, so one body is an answer only for a client that did not ask for a stream.
     if (!json || (!relaysWholeAnswers && this.#client.streams)) {
       settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;

@@ -11,7 +11,7 @@ import type { Client, OpenUpload } from '../client.ts';
 import type { CloseReply } from '../reply/reply-context.ts';
 
 /**
- * `json`: read and edited by rules, and sent once per attempt. `stream`: passed on unread, so that it can be sent only once; null for no
+ * `json`: read and edited by rules, and sent once per attempt. `stream`: passed on unread, so it can be sent only once; null for no
  * body.
  */
 export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: OpenUpload | null };

@@ -42,7 +42,7 @@ export async function repeatAt(
   const renewal = await credentials.refused(account, attempted.authorization);
   const isShown = attempted.verdict.kind !== 'failed';
   if (renewal === 'failed' || renewal === 'challenged') {
-    // The token endpoint did not answer, so that it is unknown whether the account has to log in.
+    // The token endpoint did not answer, so it is unknown whether the account has to log in.
     const failure: Failure = { ...refused, cause: renewal === 'failed' ? 'connect' : 'challenge_page' };
     return { attempted: isShown ? attempted : { ...attempted, verdict: { kind: 'failed', failure } }, result: failure };
   }
@@ -50,7 +50,7 @@ export async function repeatAt(
   // The credential was at fault, and has been replaced.
   if (isShown || isSpent()) return { attempted, result: 'neutral' };
   const again = await resend();
-  // After a second refusal the account has to log in, unless its operator has done so meanwhile.
+  // After a second refusal the account has to log in, unless its operator has just done so.
   const imported = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
   return { attempted: again, result: imported ? 'neutral' : resultOf(again.verdict) };
 }

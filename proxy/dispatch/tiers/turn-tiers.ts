@@ -22,7 +22,7 @@ export interface TierServices {
   readonly refused: (pool: string, reason: 'no_price' | 'overflow_spent' | 'no_overflow' | 'unavailable') => void;
 }
 
-/** The paths whose requests use no model, so that they cost nothing. */
+/** The paths whose requests use no model, so they cost nothing. */
 const COSTLESS: ReadonlySet<string> = new Set(['files', 'forward']);
 
 const CIPHERTEXT: Lack = { reason: 'ciphertext' };

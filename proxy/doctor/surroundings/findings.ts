@@ -107,7 +107,7 @@ function* podFindings({ metrics, store, node }: Placed, host: Host, { limits, re
   }
 }
 
-/** The kubelet is outside the pod, so that it can reach neither loopback nor a socket. */
+/** The kubelet is outside the pod, so it can reach neither loopback nor a socket. */
 function* probeFindings(metrics: Placed['metrics'], reach: Surroundings['reach']): Found {
   // If the clients are in the pod, the probe is a command.
   if (reach !== 'network') return;

@@ -1,7 +1,7 @@
 // A sum over the last minute, exact to the millisecond, because minute limits slide (Q19).
 
 const MINUTE_MS = 60_000;
-/** Expired entries are removed together, once there are at least this many and no fewer than entries that count. */
+/** The least number of expired entries that are removed. They are removed together, when at least half of all entries have expired. */
 const LEAST_EXPIRED = 32;
 
 export class SlidingSum {
@@ -25,7 +25,7 @@ export class SlidingSum {
   undo(amount: number, at: number, now: number): void {
     this.#expire(now);
     let index = this.#times.lastIndexOf(at);
-    // The clock was set back, so that the amount was added to a later entry.
+    // The clock was set back, so the amount was added to a later entry.
     if (index === -1 && at + MINUTE_MS > now) index = this.#times.findIndex((time) => time > at);
     if (index < this.#head) return;
     this.#amounts[index] = (this.#amounts[index] as number) - amount;

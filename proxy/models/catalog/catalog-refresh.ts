@@ -20,7 +20,7 @@ export class CatalogRefresh {
   readonly #read: (account: AccountCatalog, refresh: CatalogRefresh) => Promise<void>;
   #cancelled = false;
 
-  /** @param read reads one account; its result is ignored if the refresh was cancelled meanwhile */
+  /** @param read reads one account; its result is ignored if the refresh is cancelled before it comes */
   constructor(accounts: readonly AccountCatalog[], read: (account: AccountCatalog, refresh: CatalogRefresh) => Promise<void>) {
     this.#read = read;
     const queue = accounts.values();

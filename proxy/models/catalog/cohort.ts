@@ -65,7 +65,7 @@ export function canonicalCohort(cohorts: readonly Cohort[], routable: readonly n
 }
 
 /**
- * The sources that may take a turn if the cohort cannot. Their window is no smaller than the advertised one, so that a prompt that fits the
+ * The sources that may take a turn if the cohort cannot. Their window is no smaller than the advertised one, so a prompt that fits the
  * advertised window fits there too. If the operator's override is larger than the cohort's window, the cohort's window counts. A source
  * without a window qualifies only if the cohort has none.
  */

@@ -1,4 +1,4 @@
-// Warns once of each model of an API account that native clients cannot use well: its window is not known, so that they are given one that
+// Warns once of each model of an API account that native clients cannot use well: its window is not known, so they are given one that
 // may be wrong, or their lists leave it out (AA11, Q13).
 import type { Log } from '../../base/process/log.ts';
 import type { UnlistedModel } from '../lists/backend-list.ts';

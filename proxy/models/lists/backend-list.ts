@@ -31,7 +31,7 @@ function backendEntry({ view, cohort, model }: AvailableModel, permitted: (entry
   };
 }
 
-/** Native clients need a window, so that a made entry has one even if none is known. */
+/** Native clients need a window, so a made entry has one even if none is known. */
 const ceilingsFor = ({ own, ceilings }: CatalogEntry): Ceilings =>
   own && ceilings.window === undefined ? { ...ceilings, window: UNKNOWN_WINDOW } : ceilings;
 

@@ -108,7 +108,7 @@ export class AccountSocket implements Line {
   leave(how: Leaving): void {
     if (how === 'half-open') {
       this.#isSilent = true;
-      // Incoming bytes are no longer read as frames, so that no ping and no close is answered. The end of the connection is still noticed.
+      // Incoming bytes are no longer read as frames, so no ping and no close is answered. The end of the connection is still noticed.
       this.#connection.removeAllListeners('data');
       this.#connection.on('data', () => undefined);
       return;

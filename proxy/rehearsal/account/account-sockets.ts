@@ -161,7 +161,7 @@ export class AccountSockets {
 
 /**
  * Reads from a connection while it waits, because the end of a connection is noticed only by reading.
- * @returns the bytes that arrived meanwhile
+ * @returns the bytes that arrived during the wait
  */
 async function readDuring(connection: Socket, waiting: Promise<unknown>): Promise<Buffer> {
   const chunks: Buffer[] = [];

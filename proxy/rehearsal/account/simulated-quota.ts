@@ -111,7 +111,7 @@ export function usageRead(account: SimulatedAccount, now: number): JsonObject {
   };
 }
 
-/** What the usage read contains in addition to the windows. It names the owner, so that no client may see it. */
+/** What the usage read contains in addition to the windows. It names the owner, so no client may see it. */
 function ownersUsage(account: SimulatedAccount): JsonObject {
   const spent = { used_percent: 100, limit_window_seconds: 4_620, reset_after_seconds: 60 };
   return {

@@ -23,7 +23,7 @@ export function withEventManners(answer: SimulatedAnswer, { emptyOutput, keepali
 const withoutOutput = (event: Json): Json =>
   isObject(event) && isObject(event.response) ? { ...event, response: { ...event.response, output: [] } } : event;
 
-/** Adds a keepalive. It has a sequence number, so that the number of each later event grows by one. */
+/** Adds a keepalive. It has a sequence number, so the number of each later event grows by one. */
 function withKeepalive(events: readonly Json[]): readonly Json[] {
   if (events.length <= LIFECYCLE_EVENTS) return events;
   const later = events.slice(LIFECYCLE_EVENTS);

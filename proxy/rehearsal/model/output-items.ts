@@ -20,7 +20,7 @@ export interface OutputItem {
 
 const tokensOf = (text: string): number => Math.ceil(text.length / CHARACTERS_PER_TOKEN);
 
-/** A reasoning item. Its ciphertext belongs to the account, so that another account refuses it. */
+/** A reasoning item. Its ciphertext belongs to the account, so another account refuses it. */
 export function reasoningItem(
   context: ItemContext,
   index: number,

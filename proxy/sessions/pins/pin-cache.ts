@@ -214,11 +214,11 @@ export class PinCache {
    * second.
    */
   #answer({ kind, text }: PinName, hash: string, row: PinRow | undefined): Pin | undefined {
-    // A turn that was committed meanwhile has set a newer pin.
+    // A turn that was committed during the look-up has set a newer pin.
     const learnt = this.#inMemory(text);
     if (learnt) return learnt;
     if (row) return this.#adopt(text, hash, { account: row.account, expires_at: row.expires_at });
-    // With several nodes the session's next turn may come from a node that has answered it meanwhile.
+    // With several nodes the session's next turn may come from a node that has answered it since the look-up began.
     if (OFTEN_NEW.has(kind) && !this.isShared) this.#absent.set(text, this.#options.clock.now() + ABSENT_MS);
     return undefined;
   }

@@ -80,7 +80,7 @@ function translateToolChoice(body: Body): void {
   else if (isObject(choice)) body.tool_choice = flatChoice(choice);
 }
 
-/** The flat choice. A choice that is flat already is not valid in Chat, so that it names no tool. */
+/** The choice in the flat form of Responses. A choice that a Chat client has written in that form is not valid: its name is dropped. */
 function flatChoice({ type, function: called, custom, allowed_tools: allowed }: JsonObject): JsonObject {
   if (type === 'function' && isObject(called)) return { type, name: called.name };
   if (type === 'custom' && isObject(custom)) return { type, name: custom.name };

@@ -28,7 +28,7 @@ export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest
     ...(session === undefined ? {} : { prompt_cache_key: cacheKeyOf(turn, session) }),
     ...(maxTokens > 0 ? { max_output_tokens: Math.max(maxTokens, Math.min(LEAST_CAP, turn.key.output_tokens?.max ?? LEAST_CAP)) } : {}),
     ...(level === undefined ? {} : { reasoning: { ...(isObject(members.reasoning) ? members.reasoning : {}), effort: level } }),
-    // Lite takes no choice that is an object, so that only the chosen tool is sent.
+    // Lite takes no choice that is an object, so only the chosen tool is sent.
     ...(isLite && named ? { tools: [named.tool], tool_choice: 'required' } : {}),
     ...(isLite && members.parallel_tool_calls !== undefined ? { parallel_tool_calls: false } : {}),
   };

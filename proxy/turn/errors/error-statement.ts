@@ -71,7 +71,7 @@ export function resetsAt(json: JsonObject | undefined, now: number): number | un
 const WHOLE_SECONDS = /^\d{1,10}$/;
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
 
-/** The longest wait that is believed. No provider has a longer limit, so that a longer wait is ignored as a mistake. */
+/** The longest wait that is believed. No provider has a longer limit, so a longer wait is ignored as a mistake. */
 const LONGEST_WAIT_MS = 31 * 86_400_000;
 
 /** @param value of Retry-After. @param now Unix milliseconds */

@@ -24,7 +24,7 @@ export type CarrierFailure =
 
 /**
  * `connect`, `network`: no whole answer; `timeout`: no answer in time; `credential`, `quota`, `rate`, `server`, `model`: the account is at
- * fault; `challenge_page`: a network's guard answered; `request`: the request is at fault, so that no other account is tried; `malformed`:
+ * fault; `challenge_page`: a network's guard answered; `request`: the request is at fault, so no other account is tried; `malformed`:
  * the answer is not valid.
  */
 export type FailureCause =

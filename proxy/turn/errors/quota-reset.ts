@@ -13,7 +13,7 @@ const MONTH_SECONDS = 31 * 86_400;
 const SKEW_SECONDS = 3_600;
 
 /**
- * Returns the reset of a window in Unix seconds; undefined if no possible time was stated. A refusal does not name its window, so that the
+ * Returns the reset of a window in Unix seconds; undefined if no possible time was stated. A refusal does not name its window, so the
  * default is the longest one.
  * @param now Unix milliseconds
  */

@@ -205,7 +205,7 @@ export function refusalOf(thrown: unknown): Refusal {
   return thrown instanceof Refusal ? thrown : new Refusal('server_error');
 }
 
-/** Whether a client acts on this header of a refusal. A frame has no headers, so that it gets them in a member (RB27). */
+/** Whether a client acts on this header of a refusal. A frame has no headers, so it gets them in a member (RB27). */
 const isAdvice = (name: string): boolean => name.endsWith('-recovery');
 
 /** The data of an error frame. It always has a `status`, because a client without one hangs. */

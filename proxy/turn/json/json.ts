@@ -73,7 +73,7 @@ export function mapMembers(object: JsonObject, change: (value: Json, name: strin
     if (before === undefined) continue;
     const after = change(before, name);
     if (after === before) continue;
-    // The copy has `__proto__` as an own member already, so that an assignment does not set the prototype.
+    // The copy has `__proto__` as an own member already, so an assignment does not set the prototype.
     copy ??= { ...object };
     copy[name] = after;
   }

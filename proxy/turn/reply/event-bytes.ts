@@ -109,7 +109,7 @@ const HEAD_BYTES = 512;
 const ID = /"response"\s*:\s*\{\s*"id"\s*:\s*"([!#-[\]-~]{1,200})"/;
 
 /**
- * The id of the response that the event announces. The event repeats all settings of the request, so that parsing costs more. Undefined if
+ * The id of the response that the event announces. The event repeats all settings of the request, so parsing costs more. Undefined if
  * the id is not within these bytes; then it is read from the terminal event.
  */
 export function responseIdIn({ bytes, start, end }: EventBytes): string | undefined {

@@ -6,7 +6,7 @@ import { type Clock, LATE, withDeadline } from '../../base/time/clock.ts';
 const MOST_WAIT_MS = 50;
 
 export class PendingWrites {
-  /** The last write. Writes are stored in order, so that all are stored when it is. */
+  /** The last write. Writes are stored in order, so all are stored when it is. */
   #last: Promise<void> | undefined;
   #wait: Promise<void> | undefined;
 

@@ -19,7 +19,7 @@ export interface DispatchedKind {
   /**
    * `json`: read, passed through the rules, sent once per attempt. `form`: a multipart form that rules see as JSON and replace with JSON.
    * `json or form`: either of them, sent in the form in which it came. `file`: a form whose file is kept beside the JSON that rules make of
-   * the form. `stream`: passed on unread, so that it can be sent only once. `multipart`: a form that is passed on while rules read its
+   * the form. `stream`: passed on unread, so it can be sent only once. `multipart`: a form that is passed on while rules read its
    * parts.
    */
   readonly payload: 'json' | 'form' | 'json or form' | 'file' | 'stream' | 'multipart';
@@ -49,7 +49,7 @@ export interface DispatchedKind {
   readonly noOutput?: true;
   /** Whether the request names a model of the catalog. */
   readonly model: boolean;
-  /** Whether turns of the kind use tokens, so that a limit of the key reserves an estimate. */
+  /** Whether turns of the kind use tokens, so a limit of the key reserves an estimate. */
   readonly metered: boolean;
   /** Whether prompt-cache locality influences the choice of the account (F8.3). */
   readonly locality: boolean;
@@ -87,7 +87,7 @@ const turn = {
   path: 'responses',
 } as const;
 
-/** A compaction that began may be billed, so that it is not tried at another account. */
+/** A compaction that began may be billed, so it is not tried at another account. */
 const compaction = {
   ...turn,
   reply: 'whole',

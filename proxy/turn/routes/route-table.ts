@@ -121,7 +121,7 @@ export class RouteTable {
 }
 
 function match(rows: Rows, method: string, values: readonly string[]): Match | NoMethod | undefined {
-  // A plain GET on a websocket row belongs to that row, so that it gets 426 and not 405.
+  // A plain GET on a websocket row belongs to that row, so it gets 426 and not 405.
   const row = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
   if (!row) return noMethod(rows);
   const { route, names } = row;

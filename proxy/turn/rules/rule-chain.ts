@@ -92,7 +92,7 @@ export class RuleChain {
     this.#unnamed = listening();
   }
 
-  /** The rules that subscribe to a type, last rule first. The type is a provider's text, so that an unknown one is not cached. */
+  /** The rules that subscribe to a type, last rule first. The type is a provider's text, so an unknown one is not cached. */
   listeners(type: string): readonly Link[] {
     return this.#named.get(type) ?? (type.startsWith(this.#familyPrefix) ? this.#family : this.#unnamed);
   }

@@ -36,7 +36,7 @@ export function continuityHeaders(headers: Headers, { agent }: WireWords): Recor
 /** The sessions that a value of an unknown continuity header may name: the value itself, and the value without its window. */
 export const sessionsNamed = (value: string): readonly string[] => [...new Set([value, windowless(value)])];
 
-/** A value without the window in `<thread>:<n>`. `n` grows with each compaction, so that only the thread names the session (Q10). */
+/** A value without the window in `<thread>:<n>`. `n` grows with each compaction, so only the thread names the session (Q10). */
 function windowless(value: string): string {
   const colon = value.lastIndexOf(':');
   return colon === -1 ? value : value.slice(0, colon);

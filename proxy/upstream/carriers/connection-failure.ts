@@ -2,7 +2,7 @@
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import { NO_TUNNEL } from '../egress/route.ts';
 
-/** Errors before the connection is established. The request was not sent, so that it may be sent elsewhere. */
+/** Errors before the connection is established. The request was not sent, so it may be sent elsewhere. */
 const CONNECT_ERRORS: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

@@ -1,6 +1,6 @@
 // Idle timeouts of all replies of a carrier, with a single timer. A timer for each reply would have to be set again with every chunk.
 
-/** The ticks in a timeout. With 32, a timeout fires at most 1/32 late, so that 280 s stays below the 300 s of native clients. */
+/** The ticks in a timeout. With 32, a timeout fires at most 1/32 late, so 280 s stays below the 300 s of native clients. */
 const TICKS = 32;
 
 /** A wait with a timeout, from `watch` until `forget`. */

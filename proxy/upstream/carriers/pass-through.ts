@@ -182,7 +182,7 @@ class Exchange implements Sending, Listener {
     this.#wire.send(this, (error) => {
       if (this.#settled) return;
       const failure = connectionFailure(error);
-      // The account closed an idle connection while this request was about to use it, so that it never saw the request.
+      // The account closed an idle connection while this request was about to use it, so it never saw the request.
       if (resend && !this.#body && this.#upstream?.reusedSocket && failure === 'network') {
         this.#wire.dropIdle();
         this.#send({ resend: false });

@@ -28,7 +28,7 @@ export class LoginImport {
   readonly #login: AccountLogin;
   readonly #tools: ImportTools;
   /**
-   * The first login of the file after a sealed login was found. The sealed login may have begun with it, so that it may be used up. Only an
+   * The first login of the file after a sealed login was found. The sealed login may have begun with it, so it may be used up. Only an
    * operator imports it.
    */
   #suspect: string | undefined;

@@ -100,7 +100,7 @@ export class OauthAccount {
     return valid;
   }
 
-  /** Handles a 401 of the provider to this token. Resolves at once if the token has been replaced meanwhile. */
+  /** Handles a 401 of the provider to this token. Resolves at once if the token has been replaced since it was sent. */
   async refused(access: string | undefined): Promise<Renewal> {
     return access === this.access ? this.#renewInTime() : 'renewed';
   }

@@ -40,7 +40,7 @@ export function tokenEndpoint(upstreamOf: (account: string) => Pick<Upstream, 'r
     const upstream = upstreamOf(account);
     if (!upstream) return { kind: 'failed', status: undefined };
     const { origin, pathname } = new URL(url);
-    // Refreshes are hourly, so that a new connection costs less than an idle one.
+    // Refreshes are hourly: a new connection for each costs less than one that stays open.
     const timeouts = { connectMs: ms, firstByteMs: ms, idleMs: ms };
     const carrier = new UndiciCarrier(origin, timeouts, new Batches(), upstream.routeTo(url));
     const body = JSON.stringify({ client_id: clientId, grant_type: 'refresh_token', refresh_token: tokens.refresh });

@@ -101,7 +101,7 @@ export class TokenRefresh {
     return 'renewed';
   }
 
-  /** Handles that another process has stored tokens meanwhile, or has the lease. */
+  /** Handles the case that another process has stored tokens since the read, or has the lease. */
   async #overtaken(): Promise<'replaced' | 'failed' | 'challenged'> {
     return (await this.#login.reread()) ? 'replaced' : this.#failed(undefined);
   }

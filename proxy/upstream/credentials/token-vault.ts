@@ -127,7 +127,7 @@ export class TokenVault {
 
   /**
    * Replaces the tokens that were used up. It is durable when the promise resolves.
-   * @returns false if another login was imported meanwhile
+   * @returns false if another login was imported since the read
    */
   async complete(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
     const row = this.#rowOf(account, login);

@@ -55,7 +55,7 @@ function lowerValue(kind: KeywordKind, keyword: string, value: Json, within: Pos
 }
 
 /**
- * Lowers a tuple. The backend accepts one schema for all items, so that a tuple, in its older spelling, becomes a choice among its members.
+ * Lowers a tuple. The backend accepts one schema for all items, so a tuple, in its older spelling, becomes a choice among its members.
  */
 function lowerTuple(members: readonly Json[], within: Position): JsonObject {
   return members.length === 0 ? {} : { anyOf: members.map((one) => lowerNested(one, within)) };

@@ -5,7 +5,7 @@ const BOUND_COLUMNS = BOUNDS.map(({ name }) => `${name} BIGINT`).join(', ');
 
 const ADDED = { request: '1', tokens: 'one.tokens[i]', nanos: 'one.nanos[i]' } as const;
 
-/** Tests whether a bound is exceeded. A comparison with null is not true, so that a null bound does not limit. */
+/** Tests whether a bound is exceeded. A comparison with null is not true, so a null bound does not limit. */
 const EXCEEDED = BOUNDS.map(
   ({ name, counts, adds }) => `${counts.map((sum) => `used.${sum}`).join(' + ')} + ${ADDED[adds]} > one.${name}`,
 ).join('\n          OR ');

@@ -56,7 +56,7 @@ async function loginState({ loaded, services: { credentials } }: AdminTarget, as
   };
 }
 
-/** Advice for the asker. Names of files and variables belong to the machine, so that only askers with all rights see them. */
+/** Advice for the asker. Names of files and variables belong to the machine, so only askers with all rights see them. */
 function adviceFor(asker: Asker, account: AccountConfig): string {
   return `${reasonOf(account)} ${asker.view().isWhole ? credentialAdvice(account) : 'An operator with `admin: true` sees here what to do.'}`;
 }

@@ -82,7 +82,7 @@ async function begun({ gateway, logins }: Sources, login: NewLogin): Promise<Log
   return shown(gateway, id, runFor(logins, asker, id));
 }
 
-/** @throws ApiRefusal, also if the asker lost the right meanwhile */
+/** @throws ApiRefusal, also if the asker has lost the right since the login began */
 function runFor(logins: RunningLogins, asker: Asker, id: string): LoginRun {
   const run = logins.find(id, asker.actor);
   if (run === 'elsewhere')

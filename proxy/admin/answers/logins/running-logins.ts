@@ -87,7 +87,7 @@ export class RunningLogins {
     const { gateway, upstreamOf } = this.#options;
     const { clock, credentials, log } = gateway.services;
     const server = new AuthorizationServer(oauth, { now: () => clock.now(), routeTo: (url) => upstreamOf(account)?.routeTo(url) });
-    // Read when the login begins, so that a login which another person stores meanwhile is not overwritten.
+    // Read when the login begins, so that a login which another person stores before its end is not overwritten.
     const former = credentials.vault.find(account).then((found) => (found === undefined || found === SEALED ? null : found.imported));
     former.catch(() => undefined);
     const store = async (tokens: Tokens): Promise<string> => {

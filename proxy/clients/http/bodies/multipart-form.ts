@@ -21,7 +21,7 @@ export const MAX_PART_HEADERS = 32;
 
 /** The bytes that are parsed before other work of the event loop runs. */
 const SLICE_BYTES = 262_144;
-/** The longest time of parsing. All bytes are in memory, so that a parser which has not ended by then never will. */
+/** The longest time of parsing. All bytes are in memory, so a parser which has not ended by then never will. */
 const LONGEST_PARSE_MS = 10_000;
 
 /** The characters of a boundary in RFC 2046, without the space, which clients do not use. */

@@ -20,7 +20,7 @@ export class ReadPace {
   /** The bytes since the slice began. */
   #bytes = 0;
   #cost = 0;
-  /** Whether the connection is not read, so that its client cannot send more. */
+  /** Whether the connection is not read, so its client cannot send more. */
   isWaiting = false;
 
   constructor(request: IncomingMessage, key: string) {
@@ -33,7 +33,7 @@ export class ReadPace {
     this.#cost += Math.max(length, PIECE_BYTES);
     // The rest of a read still arrives.
     if (this.#cost < SLICE_BYTES || this.isWaiting) return;
-    // One read contains more pieces than fit into a slice.
+    // The pieces are so small that one read of the connection has more of them than a slice can take.
     if (this.#bytes < READ_BYTES) readInParts(this.#request);
     void nextSlice(this.#key).then(this.#wait());
   }

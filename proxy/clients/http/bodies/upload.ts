@@ -26,7 +26,7 @@ const SDP = 'application/sdp';
 export function checkUpload({ headers }: IncomingMessage, turn: LiveTurn, counters: Counters): UploadLimits {
   const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (turn.route.sdpOnly && mediaType !== SDP) throw new Refusal('unsupported_media_type');
-  // The body is not decoded, so that the limit for a compressed body is on its compressed size.
+  // The body is not decoded, so the limit for a compressed body is on its compressed size.
   const encoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
   const bytes = encoded ? turn.limits.compressed_body_bytes : turn.limits.request_body_bytes;
   if (Number(headers['content-length'] ?? 0) > bytes) {

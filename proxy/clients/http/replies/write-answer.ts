@@ -83,7 +83,7 @@ function destroyAfter(response: ServerResponse): void {
 
 /**
  * Gives up an answer. What was written of it still arrives, then its connection ends. Node drops the end of an answer that waits for an
- * earlier one, so that the client would wait for the rest.
+ * earlier one, so the client would wait for the rest.
  */
 export function breakOff(response: ServerResponse): void {
   whenConnected(response, (socket) => socket.destroySoon());

@@ -10,7 +10,7 @@ import { Dialog } from '../dialog.js';
 import { Prose, State, Waiting } from '../shown.js';
 
 const POLL_MS = 2_000;
-/** How long after the end of the wait a gateway that does not answer is asked again. The login may have ended meanwhile. */
+/** How long after the end of the wait a gateway that does not answer is asked again. The login may have ended before that. */
 const LATEST_MS = 60_000;
 
 /** @typedef {{ id: string, way: 'device' | 'link', state: 'waiting' | 'storing' | 'done' | 'failed', seconds_left: number, device: { user_code: string, url: string, url_with_code: string | null } | null, link: { url: string, redirect_url: string } | null, notice: string | null, text: string | null }} Run */
@@ -167,7 +167,7 @@ function Link({ id, link: { url, redirect_url }, follow }) {
 }
 
 /**
- * A link out of the console. The provider states it, so that only a web address becomes a link, and any other text stays text.
+ * A link out of the console. The provider states it, so only a web address becomes a link, and any other text stays text.
  * @param {{ href: string, children?: import('../../base/html.js').Children }} props
  */
 const Outside = ({ href, children }) =>

@@ -52,7 +52,7 @@ export class EventReply implements EventReader {
     this.#control = control?.((events) => this.#endWith(events));
     // The object itself, not a function that reads it. With a function, V8's minor collections keep every turn and take ten times as long.
     if (turn.client === 'websocket') head.held = this.#held;
-    // A client that gets one answer waits for all of it, so that until then a refusal can be retried at another account.
+    // A client that gets one answer waits for all of it, so until then a refusal can be retried at another account.
     if (!sink.collects) this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
   }
 

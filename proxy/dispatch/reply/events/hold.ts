@@ -1,4 +1,4 @@
-// The head of a reply, which is held before commit. It consists of events that show nothing of the work, so that a refusal after them can
+// The head of a reply, which is held before commit. It consists of events that show nothing of the work, so a refusal after them can
 // be retried.
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { LIFECYCLE } from '../../../turn/reply/event-types.ts';

@@ -59,7 +59,7 @@ export function apiLoses(turn: AskedTurn, account: AccountConfig): boolean {
   return isApiAccount(account) && hosted.some((tool) => !runs(account, tool));
 }
 
-/** Whether the account runs a tool itself. The tool search is part of the API, so that accounts which take tools of all types have it. */
+/** Whether the account runs a tool itself. The tool search is part of the API, so accounts which take tools of all types have it. */
 export function runs(account: ApiAccountConfig, tool: TurnNeeds['hosted'][number]): boolean {
   if (account.api === 'chat') return false;
   return tool === 'tool_search' ? account.quirks.tools === 'all' : account.hosted_tools.includes(tool);

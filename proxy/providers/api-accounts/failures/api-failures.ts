@@ -68,7 +68,7 @@ interface Stated {
 }
 
 /**
- * An account of a higher tier may have a smaller context window than those that the turn was meant for, so that another account may have
+ * An account of a higher tier may have a smaller context window than those that the turn was meant for, so another account may have
  * room (AA61).
  */
 const onTier = (found: RefusalClass, tier: number): RefusalClass =>

@@ -145,7 +145,7 @@ function refuseEffort({ body, quirks: { effort = 'reasoning_effort', effort_valu
 
 const FIELDS = ['reasoning_content', 'reasoning', 'thinking'] as const;
 
-/** Checks reasoning in messages. The documented API has none, so that a server without these quirks refuses the members. */
+/** Checks reasoning in messages. The documented API has none, so a server without these quirks refuses the members. */
 function refuseReasoning({ messages, account, quirks: { reasoning_field, reasoning_replay, reasoning_details } }: Conversation): void {
   const field = reasoning_field ?? 'reasoning_content';
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');

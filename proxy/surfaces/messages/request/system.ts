@@ -3,7 +3,7 @@ import { isAbsent, isList, type Json } from '../../../turn/json/json.ts';
 import { blocksOf, malformed, textAt } from './malformed.ts';
 
 /**
- * Whether a text is a pseudo header of some clients. It differs with each session, so that in the instructions it would prevent a shared
+ * Whether a text is a pseudo header of some clients. It differs with each session, so in the instructions it would prevent a shared
  * prompt cache.
  */
 export const isBilling = (text: string): boolean => text.trimStart().startsWith('x-anthropic-billing-header:');

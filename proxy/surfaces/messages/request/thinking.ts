@@ -43,7 +43,7 @@ function displayOf({ type, display }: JsonObject): ThinkingDisplay {
   return display === 'omitted' ? 'omitted' : 'text';
 }
 
-/** The effort in the member `thinking`. It also checks the member's form, so that it is called even if another effort takes precedence. */
+/** The effort in the member `thinking`. It also checks the member's form, so it is called even if another effort takes precedence. */
 function effortBy({ type, budget_tokens: budget }: JsonObject): AskedEffort | undefined {
   switch (type) {
     case 'enabled': {

@@ -15,7 +15,7 @@ export interface FollowedSocket {
 }
 
 export interface FollowingFramesOptions {
-  /** Reads the answer to a steer. @returns whether all steers are answered, so that no further response will come */
+  /** Reads the answer to a steer. @returns whether all steers are answered, so no further response will come */
   readonly answered: (event: JsonObject) => boolean;
 }
 
