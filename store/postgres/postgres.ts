@@ -51,7 +51,7 @@ export async function openPostgres(url: string, { clock, machineTime, writer, no
   // These connections are new. On a busy machine they may take longer than a turn or the writer would wait.
   await whenReachable({ patienceMs: PATIENCE_MS, notice }, async () => {
     await batches.forget();
-    await writing.use((connection) => time.measure(async () => Number((await connection.query(READ_CLOCK, []))[0]?.now)));
+    await turns.use((connection) => time.measure(async () => Number((await connection.query(READ_CLOCK, []))[0]?.now)));
   });
   return {
     shared: true,

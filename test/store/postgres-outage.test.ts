@@ -191,14 +191,17 @@ test('[Q34] a node that starts before its database waits for it', async (context
 test('[Q34] a node whose connections are slow to open after the migration waits for them', async (context) => {
   const url = await freshDatabase();
   const connect = pg.Pool.prototype.connect as (this: pg.Pool) => Promise<pg.PoolClient>;
-  let late = 2;
+  const late = new Set<pg.Pool>();
   context.mock.method(pg.Pool.prototype, 'connect', function (this: pg.Pool) {
     const isMigration = this.options.max === 1;
-    return isMigration || late-- <= 0 ? connect.call(this) : Promise.reject(new Error('Connection terminated due to connection timeout'));
+    if (isMigration || late.has(this)) return connect.call(this);
+    late.add(this);
+    return Promise.reject(new Error('Connection terminated due to connection timeout'));
   });
   const notices: string[] = [];
   const store = await opened(context, url, { notice: (event) => void notices.push(event) });
   assert.equal(await store.credentials.find('north'), undefined);
+  assert.equal(late.size, 2, 'those of the writer and of turns');
   assert.deepEqual(notices, ['store_unreachable', 'store_reachable']);
 });
 
