@@ -2,7 +2,7 @@
 // The `poolgate` command: runs proxy/main.ts with a Node that is new enough, whichever Node runs this file.
 import { fileURLToPath } from 'node:url';
 import { endAs, launch } from './launch.mjs';
-import { nodeFlags } from './node-flags.mjs';
+import { allocatorVariables, nodeFlags } from './node-flags.mjs';
 import { asCommand, compileCache, setUp } from './setup.mjs';
 
 /** Node strips types itself, with which a start is a quarter faster than with tsx. It does not do so below node_modules. */
@@ -12,5 +12,5 @@ await asCommand(async () => {
   const { node, env } = await setUp();
   const main = fileURLToPath(new URL('../proxy/main.ts', import.meta.url));
   const command = ['node', ...nodeFlags(node.version), ...loaderOf(main), main, ...process.argv.slice(2)];
-  endAs(await launch(command, { env: { NODE_COMPILE_CACHE: compileCache, ...env } }));
+  endAs(await launch(command, { env: { NODE_COMPILE_CACHE: compileCache, ...allocatorVariables, ...env } }));
 });

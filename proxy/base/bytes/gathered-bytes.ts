@@ -1,11 +1,15 @@
 // Gathers chunks into one buffer. It holds a small multiple of their bytes, whatever the sizes of the chunks and of their buffers.
+import { SLAB_BYTES, type Slabs, slabs } from './slabs.ts';
 
 /** The memory of a chunk besides its bytes (Q38). */
 export const OBJECT_BYTES = 64;
 
 /** A smaller chunk is copied when the next one arrives. */
 const KEPT_BYTES = 4_096;
-/** The bounds for the sizes of blocks, into which chunks are copied. Each block is as large as all bytes before it. */
+/**
+ * The bounds for the sizes of blocks, into which chunks are copied. Each block is as large as all bytes before it. From the size of a slab
+ * on, the blocks are slabs.
+ */
 const MIN_BLOCK_BYTES = 512;
 const MAX_BLOCK_BYTES = 65_536;
 
@@ -20,9 +24,16 @@ export class GatheredBytes {
   #only: Buffer | undefined;
   #chunks: Buffer[] = [];
   /** The block into which chunks are copied. The last chunk is from `#start` to `#end`, unless it is empty. */
-  #block = NOTHING;
+  #block: Buffer = NOTHING;
   #start = 0;
   #end = 0;
+  /** The slabs among the blocks, by their buffers. */
+  readonly #slabs = new Map<ArrayBufferLike, Buffer<ArrayBuffer>>();
+  readonly #from: Slabs;
+
+  constructor(from = slabs) {
+    this.#from = from;
+  }
 
   /** @returns the number of bytes by which `held` grew */
   add(chunk: Buffer): number {
@@ -36,6 +47,17 @@ export class GatheredBytes {
     }
     this.length += chunk.length;
     return this.held - held;
+  }
+
+  /**
+   * Adds a read of a connection, which nothing else uses. If it is copied into a slab, its memory is free at once, without a garbage
+   * collection.
+   */
+  addRead(chunk: Buffer<ArrayBuffer>): number {
+    const isCopied = this.#isRead(chunk);
+    const grown = this.add(chunk);
+    if (isCopied && chunk.length === chunk.buffer.byteLength) chunk.buffer.transfer(0);
+    return grown;
   }
 
   /** Returns all bytes and holds none afterwards. A single chunk is returned without a copy, unless it was a small part of its buffer. */
@@ -55,9 +77,12 @@ export class GatheredBytes {
     const all = Buffer.allocUnsafeSlow(this.length);
     let [at, pauseAt] = [0, bytes];
     for (let i = 0; i < chunks.length; i++) {
-      at += (chunks[i] as Buffer).copy(all, at);
+      const chunk = chunks[i] as Buffer;
+      at += chunk.copy(all, at);
       // Drops the reference, so that the memory of the chunk is free.
       chunks[i] = NOTHING;
+      // A slab may have other chunks before its last bytes.
+      if (chunk.byteOffset + chunk.length === SLAB_BYTES) this.#giveSlab(chunk.buffer);
       if (at < pauseAt) continue;
       pauseAt += bytes;
       yield;
@@ -71,6 +96,7 @@ export class GatheredBytes {
     this.#only = undefined;
     this.#chunks = [];
     this.#block = NOTHING;
+    for (const buffer of this.#slabs.keys()) this.#giveSlab(buffer);
     this.#start = 0;
     this.#end = 0;
     this.length = 0;
@@ -84,13 +110,21 @@ export class GatheredBytes {
   }
 
   #append(chunk: Buffer): void {
-    if (chunk.length < KEPT_BYTES || !isMostOfItsBuffer(chunk)) {
+    if (chunk.length < KEPT_BYTES || this.#isRead(chunk) || !isMostOfItsBuffer(chunk)) {
       this.#copy(chunk);
       return;
     }
     this.#closeCopied();
     this.#chunks.push(chunk);
     this.held += heldBy(chunk);
+  }
+
+  /**
+   * Whether a chunk is one of the many of a large body. They are copied into slabs, because the C library keeps the memory of many small
+   * buffers when they are freed.
+   */
+  #isRead({ length }: Buffer): boolean {
+    return this.length >= SLAB_BYTES && length >= KEPT_BYTES && length < SLAB_BYTES;
   }
 
   #copy(chunk: Buffer): void {
@@ -105,12 +139,23 @@ export class GatheredBytes {
 
   #open(least: number): void {
     this.#closeCopied();
-    const size = Math.min(Math.max(this.length, least, MIN_BLOCK_BYTES), MAX_BLOCK_BYTES);
-    // Not from Node's pool, because a small part of the pool keeps all of it in memory.
-    this.#block = Buffer.allocUnsafeSlow(size);
+    this.#block = this.length >= SLAB_BYTES ? this.#takeSlab() : blockOf(Math.max(this.length, least));
     this.#start = 0;
     this.#end = 0;
     this.held += OBJECT_BYTES;
+  }
+
+  #takeSlab(): Buffer {
+    const slab = this.#from.take();
+    this.#slabs.set(slab.buffer, slab);
+    return slab;
+  }
+
+  #giveSlab(buffer: ArrayBufferLike): void {
+    const slab = this.#slabs.get(buffer);
+    if (!slab) return;
+    this.#slabs.delete(buffer);
+    this.#from.give(slab);
   }
 
   /** Makes a chunk of what was copied. Later copies use the rest of the block. */
@@ -121,6 +166,9 @@ export class GatheredBytes {
     this.held += OBJECT_BYTES;
   }
 }
+
+/** Not from Node's pool, because a small part of the pool keeps all of it in memory. */
+const blockOf = (bytes: number): Buffer => Buffer.allocUnsafeSlow(Math.min(Math.max(bytes, MIN_BLOCK_BYTES), MAX_BLOCK_BYTES));
 
 /** The bytes themselves, or a copy if they are a small part of their buffer, which they would keep in memory. */
 export function ownBytes(bytes: Buffer): Buffer {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { nodeFlags } from '../../../scripts/node-flags.mjs';
+import { allocatorVariables, nodeFlags } from '../../../scripts/node-flags.mjs';
 import type { Stage, Upstream } from '../stage.ts';
 import { type Post, requestOf } from '../wire.ts';
 import { type Relay, startNode } from './relay.ts';
@@ -90,7 +90,7 @@ export const GATEWAY_ENV = { BENCH_BEARER: 'bench-bearer' };
 /** Starts a gateway, and waits until it has read the catalogs of its accounts and answers a turn. */
 export async function startGateway(stage: Stage, size: Size = USUAL, env: NodeJS.ProcessEnv = {}): Promise<Relay> {
   const program = [...nodeFlags(process.versions.node), MAIN, 'serve', '--config', writeConfig(stage, size)];
-  const relay = await startNode(stage, program, { ...GATEWAY_ENV, ...env });
+  const relay = await startNode(stage, program, { ...allocatorVariables, ...GATEWAY_ENV, ...env });
   for (let tries = 0; tries < 200; tries++) {
     if ((await firstStatus(relay.port, { path: '/backend-api/agent/responses', key: KEY })) === 200) return relay;
     await sleep(50);

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { nodeFlags } from '../../../scripts/node-flags.mjs';
+import { allocatorVariables, nodeFlags } from '../../../scripts/node-flags.mjs';
 import { inTime } from '../../support/rehearsal-inbox.ts';
 import { until } from '../../support/until.ts';
 
@@ -63,7 +63,10 @@ export class GatewayProcess {
       config,
     ];
     const [program = '', ...args] = [...inside, process.execPath, ...node];
-    const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    const child = spawn(program, args, {
+      env: { ...allocatorVariables, ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
     let [out, rest] = ['', ''];
     const from = written.length;
     child.stdout?.on('data', (text) => {

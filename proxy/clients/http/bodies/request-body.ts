@@ -131,7 +131,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     };
     const garbled = (): void => fail(new Refusal('invalid_request', { message: 'The request body could not be decoded.' }));
     const cutShort = (): void => fail(new Refusal('invalid_request', { message: 'The request body ended early.' }));
-    const onDecoded = (chunk: Buffer): void => {
+    const onDecoded = (chunk: Buffer<ArrayBuffer>): void => {
       if (done) return;
       const size = chunks.length + chunk.length;
       const bomb = decoder && arrival.isBomb(size, limits.expansion_ratio);
@@ -139,7 +139,8 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
         fail(new Refusal('request_too_large'), 'bodies_too_large');
         return;
       }
-      const grown = chunks.add(chunk);
+      // A decoder uses the rest of its buffer for the next chunk. Node's parser makes a buffer for each.
+      const grown = decoder ? chunks.add(chunk) : chunks.addRead(chunk);
       if (!held.take(grown, limits.bodies_in_memory_bytes)) fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
     };
     const onEnd = (): void => {
