@@ -61,14 +61,16 @@ async function endless(): Promise<{ url: string; sent: () => number; stop: () =>
   };
 }
 
-/** Resolves when the number has not changed for a while. */
+/** Resolves when the number has not changed for a while, in which sockets were read several times. */
 async function still(number: () => number): Promise<number> {
-  for (let last = -1; ; ) {
+  let last = -1;
+  for (let looks = 0; looks < 6; looks++) {
     const now = number();
-    if (now === last) return now;
+    if (now !== last) looks = 0;
     last = now;
-    await pause(300);
+    await pause(50);
   }
+  return last;
 }
 
 for (const [path, body] of SURFACES) {

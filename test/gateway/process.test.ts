@@ -8,7 +8,7 @@ import { draftAt, ServeProcess } from '../support/process.ts';
 import { postOf, RawClient } from '../support/raw.ts';
 import { startUpstream, type Upstream } from '../support/rehearsal.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const auth = { authorization: `Bearer ${KEY}` };
@@ -20,8 +20,11 @@ before(async () => {
 });
 after(() => upstream.close());
 
-test('`serve` prints both addresses and the console; on SIGTERM readiness ends, the running stream completes, a new turn is 503, and the rows are kept', async () => {
-  await using serving = await ServeProcess.start(draftAt(upstream, { timeouts: { drain_ms: 20_000 } }));
+test('`serve` prints both addresses and the console; on SIGTERM readiness ends, the running stream completes, a new turn is 503, and the rows are kept', {
+  timeout: 3 * PATIENCE_MS,
+}, async () => {
+  // The drain lasts longer than the test may: connections that ask for nothing hold nothing up.
+  await using serving = await ServeProcess.start(draftAt(upstream, { timeouts: { drain_ms: 6 * PATIENCE_MS } }));
   const { main, admin } = await serving.addresses();
   assert.match(main, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
   assert.match(admin, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
@@ -50,7 +53,6 @@ test('`serve` prints both addresses and the console; on SIGTERM readiness ends, 
   assert.equal(((await refused.json()) as { error: { code: string } }).error.code, 'server_is_overloaded');
   assert.equal(upstream.turns().filter(({ body }) => body.includes('late')).length, 0);
 
-  const released = Date.now();
   upstream.release('north');
   const { status, body } = await running.answer();
   assert.equal(status, 200);
@@ -60,7 +62,6 @@ test('`serve` prints both addresses and the console; on SIGTERM readiness ends, 
   assert.match(out, /^poolgate serves .*\nconsole http:.*\n$/, 'two lines');
   assert.equal(err, '');
   await Promise.all([idle.ended(), silent.ended()]);
-  assert.ok(Date.now() - released < 15_000, 'connections that ask for nothing hold nothing up');
 
   const store = await openStore(`sqlite:${join(serving.folder, 'data/poolgate.db')}`, { clock: Date.now });
   const rows = await store.requests.list({});
