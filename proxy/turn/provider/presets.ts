@@ -8,7 +8,7 @@ export interface Preset {
   readonly apis: readonly ('responses' | 'chat')[];
   /** Absent if every account has an address of its own. */
   readonly base_url?: string;
-  /** The kind of credential that such servers need. An account of a preset with `none` needs no credential. */
+  /** The kind of credential that servers of this preset need. With `none` an account needs no credential. */
   readonly credential: 'bearer' | 'header' | 'none';
   readonly serves: readonly Served[];
   readonly hosted_tools: readonly HostedTool[];
