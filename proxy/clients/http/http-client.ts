@@ -228,7 +228,7 @@ export class HttpClient implements TurnClient {
     const closed = (): void => {
       if (!response.writableFinished) left();
     };
-    response.once('close', closed);
+    response.on('close', closed);
     return () => response.off('close', closed);
   }
 }

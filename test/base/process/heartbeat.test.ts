@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { Heartbeat } from '../../../proxy/base/process/heartbeat.ts';
 import { connectionUnder, unsentBytes } from '../../../proxy/base/process/node-internals.ts';
 import { headOf } from '../../support/raw.ts';
@@ -54,4 +54,31 @@ test('a peer that reads a large frame for longer than two pings stays connected,
   // The first ping sees the bytes that were read before the pause.
   for (let i = 0; i < 4; i++) clock.advance(25_000);
   await closed;
+});
+
+test('a peer that only answers pings stays connected, and one that answers none is disconnected after two', async (context) => {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  context.after(() => server.close());
+  await once(server, 'listening');
+  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const clock = new ManualClock();
+  const heartbeat = new Heartbeat(clock);
+  const connected = async (autoPong: boolean): Promise<{ readonly peer: WebSocket; readonly accepted: WebSocket }> => {
+    const peer = new WebSocket(url, { autoPong });
+    context.after(() => peer.terminate());
+    const [[accepted]] = (await Promise.all([once(server, 'connection'), once(peer, 'open')])) as [[WebSocket], unknown];
+    heartbeat.watch(accepted);
+    return { peer, accepted };
+  };
+  const answering = await connected(true);
+  const silent = await connected(false);
+  const closed = once(silent.accepted, 'close');
+  for (let i = 0; i < 4; i++) {
+    assert.equal(silent.accepted.readyState === WebSocket.OPEN, i < 3);
+    const answered = once(answering.accepted, 'pong');
+    clock.advance(25_000);
+    await answered;
+  }
+  await closed;
+  assert.equal(answering.accepted.readyState, WebSocket.OPEN);
 });
