@@ -251,6 +251,7 @@ export class Gateway {
     const audited = auditWait(this.follower.startAudited, clock);
     continuity.drain();
     this.#logins?.close();
+    this.services.memoryRelease.stop();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);
     const lostSettlements = (await node?.stop()) ?? 0;

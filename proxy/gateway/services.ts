@@ -6,11 +6,13 @@ import type { AuditRow, Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
+import { MemoryRelease } from '../admission/memory-release.ts';
 import { OverloadGuard } from '../admission/overload-guard.ts';
 import type { ProcessLoad } from '../admission/process-load.ts';
 import { BodyMemory } from '../base/bytes/body-memory.ts';
 import { MemoryGuard } from '../base/bytes/memory-guard.ts';
 import { UploadMeter } from '../base/bytes/upload-meter.ts';
+import { collectAll } from '../base/process/full-collection.ts';
 import { Heartbeat } from '../base/process/heartbeat.ts';
 import type { Log } from '../base/process/log.ts';
 import { Counters } from '../base/process/metrics.ts';
@@ -78,7 +80,8 @@ export class Services {
   readonly turnMetrics = new TurnMetrics();
   readonly retryBudgets = new RetryBudgets();
   /** The bytes of request bodies and frames that are being read. */
-  readonly bodies = new BodyMemory();
+  readonly bodies: BodyMemory;
+  readonly memoryRelease: MemoryRelease;
   /** The bytes that turns hold of their replies. */
   readonly replies = new MemoryGuard();
   /** The bytes that are held of uploads, which are passed on as streams. */
@@ -185,6 +188,12 @@ export class Services {
     this.capacity.states.onRefresh((accounts) => {
       for (const account of accounts) this.usage.quota.refresh(account);
     });
+    this.memoryRelease = new MemoryRelease({
+      clock,
+      isResting: () => this.capacity.admission.running === 0 && this.bodies.held === 0 && this.bodies.dense.held === 0,
+      collect: collectAll,
+    });
+    this.bodies = new BodyMemory(this.memoryRelease.grown);
     const guarded = (): GuardLimits => loaded().config.guard;
     this.guard = new OverloadGuard({ load, counters, limits: guarded, running: () => this.capacity.admission.running });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));

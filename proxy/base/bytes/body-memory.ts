@@ -1,6 +1,6 @@
 // Limits the bytes of client bodies that the process holds at the same time. If there is no room, bodies of the key that holds most are
 // dropped (Q4, Q38).
-import { DenseJson, DenseMemory } from './dense-json.ts';
+import { DenseJson, DenseMemory, MUCH_BYTES } from './dense-json.ts';
 
 /** The bodies of one key. */
 interface KeyBodies {
@@ -37,8 +37,15 @@ const KEYLESS = '';
 
 export class BodyMemory {
   held = 0;
-  readonly dense = new DenseMemory();
+  readonly dense: DenseMemory;
   readonly #keys = new Map<string, KeyBodies>();
+  readonly #isLarge: () => void;
+
+  /** @param isLarge called whenever bodies or dense JSON take memory while they hold much */
+  constructor(isLarge: () => void = () => undefined) {
+    this.#isLarge = isLarge;
+    this.dense = new DenseMemory(isLarge);
+  }
 
   of(key = KEYLESS): BodyShare {
     return new BodyShare(this, key);
@@ -59,6 +66,7 @@ export class BodyMemory {
     mine.bodies.add(body);
     mine.held += bytes;
     this.held += bytes;
+    if (this.held >= MUCH_BYTES) this.#isLarge();
     return true;
   }
 

@@ -4,9 +4,17 @@
 /** JSON that needs at most this many times its bytes is not dense. Real conversations need less. */
 const PLAIN_TIMES = 8;
 
+/** The memory from which on the process should return memory when it rests. */
+export const MUCH_BYTES = 16_777_216;
+
 export class DenseMemory {
   held = 0;
   readonly #keys = new Map<string, number>();
+  readonly #isLarge: () => void;
+
+  constructor(isLarge: () => void) {
+    this.#isLarge = isLarge;
+  }
 
   /** @param limit the limit over all keys; one key may have half of it @returns whether there is room for `bytes` more bytes */
   take(key: string, bytes: number, limit: number): boolean {
@@ -14,6 +22,7 @@ export class DenseMemory {
     if (own > limit / 2 || this.held + bytes > limit) return false;
     this.#keys.set(key, own);
     this.held += bytes;
+    if (this.held >= MUCH_BYTES) this.#isLarge();
     return true;
   }
 

@@ -1,0 +1,67 @@
+// After large bodies, memory is returned once the gateway has rested, and not while turns run (Q38).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MemoryRelease } from '../../proxy/admission/memory-release.ts';
+import { BodyMemory } from '../../proxy/base/bytes/body-memory.ts';
+import { HandClock } from '../models/support.ts';
+
+function parts() {
+  const clock = new HandClock();
+  const seen = { collections: 0, isResting: true };
+  const release = new MemoryRelease({
+    clock,
+    isResting: () => seen.isResting,
+    collect: () => {
+      seen.collections += 1;
+    },
+  });
+  return { clock, seen, release };
+}
+
+test('[Q38] memory is returned when the gateway rests at two looks after each other', async () => {
+  const { clock, seen, release } = parts();
+  await clock.advance(100_000);
+  assert.equal(seen.collections, 0, 'without large bodies');
+  release.grown();
+  seen.isResting = false;
+  await clock.advance(100_000);
+  seen.isResting = true;
+  await clock.advance(10_000);
+  seen.isResting = false;
+  await clock.advance(10_000);
+  assert.equal(seen.collections, 0, 'while turns run');
+  seen.isResting = true;
+  await clock.advance(10_000);
+  release.grown();
+  await clock.advance(10_000);
+  assert.equal(seen.collections, 0, 'with large bodies in between');
+  await clock.advance(10_000);
+  assert.equal(seen.collections, 1);
+  await clock.advance(100_000);
+  assert.equal(seen.collections, 1);
+  release.grown();
+  release.stop();
+  await clock.advance(100_000);
+  assert.equal(seen.collections, 1);
+});
+
+test('[Q38] bodies and dense JSON of 16 MiB and more are large', () => {
+  let large = 0;
+  const memory = new BodyMemory(() => {
+    large += 1;
+  });
+  const body = memory.of('a').body();
+  assert.ok(body.take(16_777_215, 1e9));
+  assert.equal(large, 0);
+  assert.ok(body.take(1, 1e9));
+  assert.equal(large, 1);
+  assert.ok(
+    memory
+      .of('b')
+      .json()
+      .count(16_777_215 + 8, 1, 1e9),
+  );
+  assert.equal(large, 1);
+  assert.ok(memory.of('c').json().count(9, 1, 1e9));
+  assert.equal(large, 2);
+});
