@@ -1,5 +1,4 @@
 // The command line: every command with its options, and exit codes 0 (done), 1 (findings) and 2 (usage).
-
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { InvalidEdit } from '../config/file/edits/invalid-edit.ts';

@@ -1,5 +1,4 @@
 // Settlements that wait to be written. They are written promptly, many in one transaction, and repeated until the store has them (Q34).
-
 import { addUsage } from '../../store/schema/usage-sums.ts';
 import { type LimitVerbs, type Settlement, StoreError, type UsageRow } from '../../store/store.ts';
 import { type Clock, withDeadline } from '../base/time/clock.ts';

@@ -1,5 +1,4 @@
 // Connects the two sockets of a websocket, and records its frames in the order in which they passed, from copies of the bytes.
-
 import type { Socket } from 'node:net';
 import { PassThrough, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

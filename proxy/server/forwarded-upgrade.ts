@@ -1,5 +1,4 @@
 // A forwarded client as the owner of its session sees it: its identity, and the content of its messages.
-
 import type { Frame } from '../clients/websocket/frame.ts';
 import type { WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
 import type { ForwardedClient } from '../nodes/forwarded-client.ts';

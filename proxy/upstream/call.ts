@@ -1,5 +1,4 @@
 // A request of the gateway's own to an account: one small JSON answer, bounded in size and time.
-
 import { GatheredBytes } from '../base/bytes/gathered-bytes.ts';
 import { parsedJson } from '../turn/json/json.ts';
 import { excessOf } from '../turn/json/json-bounds.ts';

@@ -1,5 +1,4 @@
 // Sends a compaction to an account as a request to its compact path, or as a turn that ends in a trigger (Q27).
-
 import { isList, type Json } from '../../proxy/turn/json/json.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

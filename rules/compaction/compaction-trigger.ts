@@ -1,5 +1,4 @@
 // Checks an explicit compaction of the public surface: visible input, then exactly one trigger (F3.1).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { asList, isAbsent } from '../../proxy/turn/json/json.ts';

@@ -1,5 +1,4 @@
 // Checks that a `tool_choice` names a tool that the request declares (F5.3, Q16).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { isAbsent, isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
@@ -22,7 +21,6 @@ export const toolChoice = rule({
 
 const SCALARS: ReadonlySet<Json> = new Set(['auto', 'none', 'required']);
 
-/** Which tools a `tool_choice` may name: all that the request declares (F5.3, Q16). */
 const isScalarChoice = (choice: Json): boolean => SCALARS.has(choice);
 
 const undeclaredChoice = (): Refusal => invalidRequest('tool_choice', 'names no tool that this request declares');

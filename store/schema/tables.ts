@@ -1,5 +1,4 @@
 // The tables: the columns of each row type in order, its key, what a second row of one key does, and how a record is decoded.
-
 import { type ColumnType, decode } from './decoders.ts';
 import type { DescribedRow, Description } from './described-fields.ts';
 import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from './logged-rows.ts';

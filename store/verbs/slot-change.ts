@@ -64,7 +64,6 @@ export function slotChange(
 
 const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number => rows.reduce((all, row) => all + of(row), 0);
 
-/** Shares units among sharers: none gets more than it asks for, and the others share what it does not need. */
 export interface Sharer {
   readonly wanted: number;
   readonly held: number;
@@ -76,8 +75,8 @@ export interface Sharer {
 const TENURE_MS = 1_000;
 
 /**
- * The share of one sharer (max-min fairness in whole numbers). The remainder rotates: with fewer units than sharers each one gets a unit
- * for some time.
+ * The share of one sharer (max-min fairness in whole numbers): it gets no more than it asks for, and the others share the rest. The
+ * remainder rotates: with fewer units than sharers each one gets a unit for some time.
  */
 export function fairShare(units: number, sharers: readonly Sharer[], of: Sharer, now: number): number {
   const level = levelOf(units, sharers);

@@ -1,5 +1,4 @@
 // GET /api/usage: requests, tokens, cost and errors by key, Pool, model, account, day or hour, from sums that the store updates.
-
 import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import { HOUR_MS } from '../../../store/schema/usage-sums.ts';
 import type { HourGroup, HourTotal, UsageGroup, UsageTotal } from '../../../store/store.ts';

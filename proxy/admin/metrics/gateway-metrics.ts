@@ -1,5 +1,4 @@
 // THE METRICS of the gateway, each with its name, help text and labels, and with the source of its value.
-
 import { X509Certificate } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import manifest from '../../../package.json' with { type: 'json' };

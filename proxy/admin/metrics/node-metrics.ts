@@ -1,5 +1,4 @@
 // The metrics of what several nodes share. They do not exist if the store has one node.
-
 import type { DatabaseStats, Store } from '../../../store/store.ts';
 import type { AdminTarget, NodeTarget } from '../admin-target.ts';
 import type { Metric } from './metrics-page.ts';

@@ -1,5 +1,4 @@
 // Replies of the request log: their types and schemas, for server and clients.
-
 import type { Described, DescribedRow, Description } from '../../../store/schema/described-fields.ts';
 import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from '../../../store/schema/logged-rows.ts';
 import { ACCOUNTS_THEN, type AccountThen } from '../../mcp/accounts-then.ts';

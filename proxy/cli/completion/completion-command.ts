@@ -86,7 +86,7 @@ const short = (text: string): string => {
   return first.length > 60 ? `${first.slice(0, 59)}…` : first;
 };
 
-/** The commands as a tree for completion: the words that may follow each command. */
+/** A command with the words that may follow it. */
 interface CommandNode {
   /** The words from the program's name on: `poolgate key create`. */
   readonly path: string;

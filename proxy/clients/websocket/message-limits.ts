@@ -1,5 +1,4 @@
 // Limits the messages of a client while they arrive: their time, their bytes in memory, and the pings and pongs that come with them.
-
 import type { HeldBody } from '../../base/bytes/body-memory.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { JsonMemory } from '../http/bodies/json-body.ts';

@@ -1,5 +1,4 @@
 // Checks the headers that an account adds: no framing headers, no secrets, no duplicates, and those by which a backend knows its clients.
-
 import { hostOf, isAgentBackend } from '../../turn/wire/known-hosts.ts';
 import type { Problem } from '../schema/finding.ts';
 import { mapping, type Row, rowsOf, text } from './config-rows.ts';

@@ -63,7 +63,6 @@ export function surroundingsDiagnosis({ kind, unit, limits, reach, isReadOnly }:
   };
 }
 
-/** Reads the limits of the control group of a container or service, from the files of both versions of Linux control groups. */
 interface GroupLimits {
   /** The limit of memory in bytes. Undefined means no limit. */
   readonly memory: number | undefined;
@@ -76,6 +75,7 @@ const ROOT = '/sys/fs/cgroup';
 /** A larger number means no limit, because version 1 then states a number of pages near 2^63. */
 const NO_LIMIT_BYTES = 2 ** 60;
 
+/** Reads the limits of the control group of a container or service, from the files of both versions of Linux control groups. */
 export function groupLimits(host: Host): GroupLimits {
   const folders = unifiedFolders(host);
   const memory = lowest(folders.map((folder) => bytesIn(host.read(`${folder}/memory.max`))));

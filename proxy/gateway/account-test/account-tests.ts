@@ -127,13 +127,15 @@ function mostTokens(model: string, { tools }: AccountTestOrder): { readonly inpu
   return { input: first + inputTokens(resultBody(model, [])) + OUTPUT_TOKENS, output: 2 * OUTPUT_TOKENS };
 }
 
-/** The model of a test's turn: the requested one, or the first one that takes turns, in the first Pool that has the account (AA87). */
 interface TestedModel {
   readonly pool: PoolConfig;
   readonly model: ModelView;
 }
 
-/** Returns a text with the reason if there is none. */
+/**
+ * The model of a test's turn: the requested one, or the first one that takes turns, in the first Pool that has the account. Returns a text
+ * with the reason if there is none.
+ */
 function testedModel(
   account: AccountConfig,
   { model: asked }: Pick<AccountTestOrder, 'model'>,

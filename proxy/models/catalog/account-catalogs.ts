@@ -1,5 +1,4 @@
 // The catalogs of all configured accounts, with a version that changes when derived data has to be rebuilt.
-
 import type { CatalogRow } from '../../../store/schema/rows.ts';
 import { parsedJson } from '../../turn/json/json.ts';
 import type { AccountConfig } from '../../turn/settings.ts';

@@ -1,5 +1,4 @@
 // The requests to API accounts that are not turns: embeddings (AA80), and transcriptions with the fields that their API has (AA36).
-
 import { encodeJson } from '../../turn/json/encode-body.ts';
 import type { FormField } from '../../turn/json/form.ts';
 import type { EncodedAttempt, EncodedRequest, RequestHead } from '../../turn/provider/provider-requests.ts';

@@ -1,6 +1,5 @@
 // How a Responses account compacts: on its compact path, with a turn that ends in a trigger, or with a turn that asks for a summary (AA34,
 // AA48).
-
 import { asList, isObject, type Json } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';

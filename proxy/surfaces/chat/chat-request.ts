@@ -1,5 +1,4 @@
 // Translates the request of a Chat client into a request of the Responses API: its parameters, tools, messages and settings (D4, Q24).
-
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { asList, isAbsent, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Decoded } from '../../turn/surface.ts';

@@ -1,6 +1,5 @@
 // The surface of images on /v1. It is addressed like the compatible surface, has its own requests and answers, and never streams (D10,
 // Q22).
-
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { imageUsage } from '../../turn/reply/image-usage.ts';

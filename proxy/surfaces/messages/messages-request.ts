@@ -1,6 +1,5 @@
 // Replaces the client's body with the Responses turn of the Messages request, for the model that serves it (AM26, AM34, AM45), and finds
 // its session.
-
 import { hash } from 'node:crypto';
 import { asList, isObject, type Json, type JsonObject, parsedObject } from '../../turn/json/json.ts';
 import type { Answer, Decoded } from '../../turn/surface.ts';

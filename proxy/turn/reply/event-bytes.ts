@@ -79,7 +79,10 @@ function utf8LengthOf(unit: number): number {
 
 const TYPE_PREFIX = '{"type":"';
 
-/** Reads the types of events. Used for the events of one reply. It remembers the last type, because most events have the type of the one before. */
+/**
+ * Reads the types of events. Used for the events of one reply. It remembers the last type, because most events have the type of the one
+ * before.
+ */
 export class TypePeek {
   #last = '';
 

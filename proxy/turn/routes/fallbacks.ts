@@ -1,5 +1,4 @@
 // The models that a turn continues with, in order, if no account can serve the model that it asks for (AA74, AA75).
-
 import type { PoolConfig } from '../settings.ts';
 import { asksForCompaction } from '../trigger-item.ts';
 import type { Body } from '../turn.ts';

@@ -110,6 +110,9 @@ export type TurnCarrier = Carrier<EventReader | ByteReader>;
 /** Carries bodies unread in both directions. */
 export type StreamCarrier = Carrier<StreamReader | ByteReader>;
 
-/** The target of a request: its path, with the parameters that the account adds to every request (AA3). @param query encoded, without `?`; empty if the account has no parameters */
+/**
+ * The target of a request: its path, with the parameters that the account adds to every request (AA3).
+ * @param query encoded, without `?`; empty if the account has no parameters
+ */
 export const requestTarget = (path: string, query: string): string =>
   query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;

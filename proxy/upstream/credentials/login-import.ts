@@ -1,5 +1,4 @@
 // Imports the login in the operator's file if it differs from the stored one, unless it may be used up (Q9).
-
 import { readFile, stat } from 'node:fs/promises';
 import type { Lease } from '../../../store/store.ts';
 import type { AccountLogin, LoginTools } from './account-login.ts';

@@ -1,6 +1,5 @@
 // Fills in a missing nested `type` of a strict flat function if its structure is unambiguous, and checks the types that are
 // stated: a known word, or a list of different ones (F5.6, Q16, Q33).
-
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import { isList, isObject, type Json, type JsonObject, mapList, mapMembers } from '../../../proxy/turn/json/json.ts';
 import { rule } from '../../../proxy/turn/rules/rule.ts';

@@ -66,7 +66,6 @@ const CR = 13;
 /** Matches a request line of another protocol, such as RTSP/1.0, which has the grammar and the methods of HTTP. */
 const OTHER_PROTOCOL = / (?!HTTP\/)[A-Za-z][A-Za-z0-9+.-]*\/\d+(?:\.\d+)?\r?$/;
 
-/** Reads the first line of a connection before Node's parser, because the parser reads requests of other protocols as HTTP requests. */
 const isOtherProtocol = (line: string): boolean => OTHER_PROTOCOL.test(line);
 
 interface FirstLineOptions {
@@ -76,7 +75,10 @@ interface FirstLineOptions {
   readonly read: (line: string) => void;
 }
 
-/** @returns a function that stops reading, for a connection that is refused */
+/**
+ * Reads the first line of a connection before Node's parser, because the parser reads requests of other protocols as HTTP requests.
+ * @returns a function that stops reading, for a connection that is refused
+ */
 export function readFirstLine(socket: Socket, { maxBytes, read }: FirstLineOptions): () => void {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,5 +1,5 @@
-// The sink of a client that did not ask for a stream. It collects the reply and sends it as one JSON answer (Q15). For an account of another
-// API the answer is made of the items, where other accounts would have answered with one body.
+// The sink of a client that did not ask for a stream. It collects the reply and sends it as one JSON answer (Q15). For an account of
+// another API the answer is made of the items, where other accounts would have answered with one body.
 import type { Client } from '../../../dispatch/client.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { isObject, type JsonObject } from '../../../turn/json/json.ts';

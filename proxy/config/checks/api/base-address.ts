@@ -1,5 +1,4 @@
 // Checks the address of an API account: it must be a prefix of paths, and plain http is only allowed for some hosts (AA2, AA5).
-
 import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../../../base/process/loopback.ts';
 import type { Path, Problem } from '../../schema/finding.ts';

@@ -1,6 +1,5 @@
 // Relays the events of a committed reply to its sink. They pass the rules that subscribe to them; others are relayed as the account sent
 // them.
-
 import type { Failure } from '../../../turn/errors/failure.ts';
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { responseIdIn } from '../../../turn/reply/event-bytes.ts';

@@ -1,6 +1,5 @@
 // Controls a response for the frames of its client: keeps its id, recognises the answers to these frames, and ends an interrupted response
 // (RB29, RB31).
-
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { ProviderApi } from '../../../turn/provider/provider-api.ts';
 import { responseIdIn } from '../../../turn/reply/event-bytes.ts';

@@ -1,5 +1,4 @@
 // Compacts with one turn: the conversation, and a last message that asks for a summary of it (AA48).
-
 import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import { isCompaction } from '../../../turn/routes/kinds.ts';

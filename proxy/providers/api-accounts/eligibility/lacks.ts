@@ -86,7 +86,6 @@ type Serves = (account: ApiAccountConfig) => boolean;
 const turns: Serves = ({ serves }) => serves.includes('turns');
 const nothing: Serves = () => false;
 
-/** Which kinds of requests an API account answers, by its `serves` and `compact` (AA13, AA18). */
 const servesCompaction: Serves = ({ serves, compact }) => serves.includes('compact') && compact !== 'none';
 
 /** Whether the account makes images on its paths of the Images API. */
@@ -98,7 +97,7 @@ const makesImages: Serves = (account) =>
 
 const transcribes: Serves = ({ serves }) => serves.includes('transcriptions');
 
-/** The kinds that API accounts can serve. Other kinds go only to accounts of agent backends. */
+/** Which kinds API accounts serve, by their `serves` and `compact` (AA13, AA18). Other kinds go only to accounts of agent backends. */
 const SERVES: Partial<Readonly<Record<RouteKind, Serves>>> = {
   responses: turns,
   'public-responses': turns,

@@ -1,10 +1,9 @@
 // How a response ends: the meaning of each finish reason (AA54), and the code of one that failed after its output began (AA59).
-
-/** `unknown`: completed after output, and a server failure before it. */
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { apiFailures } from '../../api-accounts/failures/api-failures.ts';
 import { responsesPlace } from '../../api-accounts/failures/named-places.ts';
 
+/** `unknown`: completed after output, and a server failure before it. */
 export type Finish =
   | { readonly kind: 'completed' | 'failed' | 'unknown' }
   | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' };

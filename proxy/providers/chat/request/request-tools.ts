@@ -44,13 +44,13 @@ function chatTool({ name, description, parameters, strict }: FunctionTool, { qui
   };
 }
 
-/** The functions that a `tool_choice` allows, and the choice among them (AA27, AA40). */
 interface ChosenTools {
   readonly tools: readonly FunctionTool[];
   /** A word, or the function that must be called. Undefined if the request states no choice. */
   readonly choice: string | { readonly name: string } | undefined;
 }
 
+/** The functions that a `tool_choice` allows, and the choice among them (AA27, AA40). */
 function chosenTools(
   choice: Json | undefined,
   tools: ToolTable,

@@ -1,6 +1,5 @@
 // Repairs the event streams of compatible servers. Events that a server leaves out are made before the event that needs them (AA32). A
 // complete stream passes unparsed. This file handles the beginning and the end of the response; repaired-items.ts handles its items.
-
 import { randomUUID } from 'node:crypto';
 import { asList, isObject, isText, type JsonObject } from '../../../turn/json/json.ts';
 import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/provider-replies.ts';
