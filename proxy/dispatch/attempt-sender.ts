@@ -183,7 +183,6 @@ export class AttemptSender implements Confidential {
         },
         observers: observed,
         followUp: this.#followUp(lease, provider),
-        ownHeaders: turn.ownHeaders(),
         begins: () => {
           complete = this.log.begin(account, cause, adapted);
           counters.add('attempts');

@@ -24,8 +24,6 @@ export interface ReplyPath {
   readonly upstream: Pick<Upstream, 'timeouts'>;
   /** The decoding of the reply; undefined if the account sends Responses events. */
   readonly decoding: readonly EventHandler[] | undefined;
-  /** The gateway's own headers on the answer. */
-  readonly ownHeaders: Readonly<Record<string, string>>;
 }
 
 /** Chooses the reply to one attempt by its head. Returns a failure if it can be neither read nor passed on. */
@@ -38,7 +36,7 @@ export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = 
   if (slot && status !== 200) context.counters.add('upstream_websocket_refusals');
   const streams = status === 200 && (slot !== undefined || path.decoding !== undefined || mayBeEvents(headers));
   if (!streams) return wholeReply(status, headers, path, context);
-  const head = headOf(status, headers, path, context);
+  const head = headOf(status, headers, context);
   if (!isEventStream(headers)) delete head.headers['content-type'];
   return isChecked(context.turn)
     ? new CollectedReply({ head, client, context })
@@ -54,14 +52,14 @@ function controlOf({ client, account }: ReplyPath, { turn, provider, sending, es
 /** The reply to a body that was passed on unread, if rules check the answer. */
 export const wholeReply: ReplyByHead<WholeReply> = (status, headers, path, context) => {
   if (!isPlain(headers)) return encodedReply(status, headers, context);
-  return new WholeReply(headers, headOf(status, headers, path, context), path.client, context);
+  return new WholeReply(headers, headOf(status, headers, context), path.client, context);
 };
 
 /** The reply to a request that passes unread, whose answer passes unread too. Only a refusal is read. */
 export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers, path, context) => {
   if (status < 200) return carrierFailure('malformed');
   if (status >= 300) return wholeReply(status, headers, path, context);
-  const head = headOf(status, headers, path, context);
+  const head = headOf(status, headers, context);
   const { 'content-length': length, 'content-encoding': coding, location } = headers;
   // A 204 has no content, and therefore no length.
   if (length !== undefined && status !== 204) head.headers['content-length'] = length;
@@ -79,9 +77,9 @@ function encodedReply(status: number, headers: Headers, { turn, provider, sent }
   return provider.failures.ofStatus({ status, headers, body: Buffer.alloc(0) }, { now: turn.now(), sent });
 }
 
-function headOf(status: number, headers: Headers, { ownHeaders }: ReplyPath, { turn, provider }: ReplyContext): Head {
+function headOf(status: number, headers: Headers, { turn, provider }: ReplyContext): Head {
   const passed = turn.surface.answerHeaders(provider.replies.headers?.(headers) ?? headers, headerOptions(turn));
-  return { status, headers: Object.assign(passed, ownHeaders) };
+  return { status, headers: Object.assign(passed, turn.ownHeaders()) };
 }
 
 const isPlain = (headers: Headers): boolean => (headers['content-encoding'] ?? 'identity') === 'identity';

@@ -126,7 +126,6 @@ export async function sendTestTurn(subject: TestSubject, asked: Body, over: 'htt
       adjusted: () => false,
       committed: () => undefined,
       observers: new AttemptObservers([], new Map(), source),
-      ownHeaders: {},
       followUp: undefined,
       begins: () => undefined,
       ended: () => undefined,
