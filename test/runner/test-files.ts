@@ -25,7 +25,7 @@ export const SLOW: Readonly<Record<string, string>> = {
   'test/spec/operators/canary.test.ts': 'each route by each failure, over one gateway',
   'test/spec/operators/reload.test.ts': 'each save of a file is read when it has settled',
   'test/spec/operators/nodes-owners.test.ts': 'starts two nodes for each case',
-  'test/spec/keys/limits.test.ts': 'each bound of the table, among them a sweep every ten seconds',
+  'test/spec/keys/limits.test.ts': 'each bound of the table, among them times of connections',
   'test/spec/requests/passthrough-edges.test.ts': 'readers that are slower than an account is silent',
   'test/store/postgres-outage.test.ts': 'stops and starts a PostgreSQL of its own',
   'test/store/store.test.ts': 'each verb on both engines, each case in a database of its own',
