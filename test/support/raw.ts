@@ -18,7 +18,9 @@ export interface RawAnswer {
 
 export class RawClient {
   readonly socket: Socket;
-  #received = Buffer.alloc(0);
+  /** The bytes in the pieces in which they came. They are joined only when they are read, because an answer may have many. */
+  #pieces: Buffer[] = [];
+  #length = 0;
   #over = false;
   #news = Promise.withResolvers<void>();
 
@@ -29,7 +31,8 @@ export class RawClient {
       this.#news = Promise.withResolvers();
     };
     socket.on('data', (chunk: Buffer) => {
-      this.#received = Buffer.concat([this.#received, chunk]);
+      this.#pieces.push(chunk);
+      this.#length += chunk.length;
       news();
     });
     // A reset counts as an end. Bytes before it still count.
@@ -57,6 +60,11 @@ export class RawClient {
   /** Everything that came and does not belong to an answer that was read. */
   get pending(): string {
     return this.#received.toString('latin1');
+  }
+
+  get #received(): Buffer {
+    if (this.#pieces.length !== 1) this.#pieces = [Buffer.concat(this.#pieces)];
+    return this.#pieces[0] as Buffer;
   }
 
   write(bytes: string | Buffer): this {
@@ -90,7 +98,7 @@ export class RawClient {
     const end = this.#received.indexOf('\r\n\r\n');
     if (end < 0) throw new Error(`the connection ended without an answer: ${JSON.stringify(this.pending)}`);
     const [first = '', ...lines] = this.#received.toString('latin1', 0, end).split('\r\n');
-    this.#received = this.#received.subarray(end + 4);
+    this.#take(end + 4);
     const headers: Record<string, string> = {};
     for (const line of lines) {
       const colon = line.indexOf(':');
@@ -116,7 +124,7 @@ export class RawClient {
     if (status < 200 || status === 204 || status === 304) return [];
     if (headers['transfer-encoding'] === 'chunked') return this.#chunked();
     const length = Number(headers['content-length'] ?? 0);
-    await this.until(() => this.#over || this.#received.length >= length, 'a body');
+    await this.until(() => this.#over || this.#length >= length, 'a body');
     return [this.#take(length)];
   }
 
@@ -127,7 +135,7 @@ export class RawClient {
       const line = this.#received.indexOf('\r\n');
       if (line < 0) return chunks;
       const size = Number.parseInt(this.#received.toString('latin1', 0, line), 16);
-      await this.until(() => this.#over || this.#received.length >= line + 2 + size + 2, 'a chunk');
+      await this.until(() => this.#over || this.#length >= line + 2 + size + 2, 'a chunk');
       this.#take(line + 2);
       const chunk = this.#take(size);
       this.#take(2);
@@ -137,9 +145,10 @@ export class RawClient {
   }
 
   #take(bytes: number): Buffer {
-    const taken = this.#received.subarray(0, bytes);
-    this.#received = this.#received.subarray(bytes);
-    return taken;
+    const all = this.#received;
+    this.#pieces = [all.subarray(bytes)];
+    this.#length = Math.max(0, this.#length - bytes);
+    return all.subarray(0, bytes);
   }
 }
 

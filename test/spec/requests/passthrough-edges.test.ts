@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { type Control, control, supported } from '../../support/control.ts';
 import type { Draft } from '../../support/gateway.ts';
 import { headOf, RawClient } from '../../support/raw.ts';
-import { until } from '../../support/until.ts';
+import { PATIENCE_MS, until } from '../../support/until.ts';
 
 const GET = '/backend-api/agent/thread/goal/get';
 const SET = '/backend-api/agent/thread/goal/set';
@@ -153,6 +153,7 @@ for (const status of [200, 413]) {
 test('a slow reader slows its account down, whatever the size of the answer, and does not count as silence of the account', async () => {
   const size = 64_000_000;
   const IDLE_MS = 2_000;
+  const [LOOKS, LOOK_MS] = [6, 50];
   const chunk = Buffer.alloc(64_000, 'x');
   let written = 0;
   const huge = (_request: IncomingMessage, response: ServerResponse): void => {
@@ -175,14 +176,15 @@ test('a slow reader slows its account down, whatever the size of the answer, and
   client.write(headOf('GET', GET));
   await client.until(() => client.pending.includes('\r\n\r\n'), 'the head');
   client.socket.pause();
-  let before = -1;
-  // The account has to be stalled for longer than it may be silent.
-  await until('a standstill', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 1.25 * IDLE_MS));
-    const still = written === before;
+  let [before, looks] = [-1, 0];
+  const isStill = (): true | undefined => {
+    looks = written === before ? looks + 1 : 0;
     before = written;
-    return still || undefined;
-  });
+    return looks === LOOKS || undefined;
+  };
+  await until('a standstill', isStill, PATIENCE_MS, LOOK_MS);
+  // The account is stalled for longer than it may be silent.
+  await new Promise((resolve) => setTimeout(resolve, 1.25 * IDLE_MS));
   assert.ok(written < size / 2, `${written} bytes were taken from the account`);
   let received = client.pending.length;
   const count = (bytes: Buffer): void => {
