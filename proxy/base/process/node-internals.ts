@@ -149,13 +149,50 @@ export function stopReading(request: IncomingMessage): () => void {
 /** The number of readers that have stopped a connection. */
 const STOPS = Symbol('stops');
 
+/** The parts of a socket that `awaitReader` uses. */
+interface WaitingSocket extends Omit<Socket, 'push'> {
+  readonly _handle?: { reading: boolean; readStart(): void } | null;
+  /** Parts that were read are null. */
+  readonly _readableState: { readonly buffer: readonly (Buffer | null)[] };
+  push?: (chunk: Buffer | null) => boolean;
+}
+
 /**
- * Delays the rest of the bytes of a connection until the body of this request is read, because the parser makes an object of each chunk.
+ * Delays the rest of the bytes of a connection until the body of this request is read, because the parser makes an object of each chunk. The
+ * connection is still read, up to the size of its buffer, so that a client that leaves before the end of its body is noticed. Its connection
+ * is then closed.
  */
 export function awaitReader({ socket }: IncomingMessage): void {
   // Node resumes it for the first read of the request.
-  if (socket.readableLength > 0) socket.pause();
+  if (socket.readableLength === 0) return;
+  socket.pause();
+  const waiting = socket as WaitingSocket;
+  const { _handle: handle } = waiting;
+  if (!handle) return;
+  // Node's server stops the connection with the pause.
+  handle.reading = true;
+  handle.readStart();
+  waiting.push = (chunk) => {
+    if (chunk !== null || mayHaveLastChunk(waiting._readableState.buffer)) return Socket.prototype.push.call(socket, chunk);
+    socket.destroy();
+    return false;
+  };
+  const resumed = (): void => {
+    // A resumption from before the pause is announced after it.
+    if (socket.isPaused()) return;
+    socket.off('resume', resumed);
+    delete waiting.push;
+  };
+  socket.on('resume', resumed);
 }
+
+/** Whether the last chunk of a body may be among bytes that were not parsed. It may have begun in the part before them. */
+function mayHaveLastChunk(parts: readonly (Buffer | null)[]): boolean {
+  const bytes = Buffer.concat(parts.filter((part) => part !== null)).toString('latin1');
+  return bytes.endsWith('\r\n\r\n') || bytes.length < LAST_CHUNK.length || /(?:^|\n)0+[;\r]/.test(bytes);
+}
+
+const LAST_CHUNK = '0\r\n\r\n';
 
 /** A chunk of one byte has six on the wire: a part has less than two hundred. */
 const PART_BYTES = 1_024;

@@ -582,19 +582,25 @@ describe('readInParts', () => {
   });
 });
 
+/** A server on which each request awaits its reader. */
+async function awaiting(arrived: (request: IncomingMessage) => void) {
+  const upstream = await listening((request) => {
+    awaitReader(request);
+    arrived(request);
+  });
+  const parse = takeOverConnections(upstream.server, (socket) => {
+    socket.once('readable', () => {
+      unshiftInParts(socket, socket.read());
+      parse(socket);
+    });
+  });
+  return upstream;
+}
+
 describe('unshiftInParts and awaitReader', () => {
   test('the parser gets of a chunked request a part, and the rest when its body is read', async () => {
     const arrived = Promise.withResolvers<IncomingMessage>();
-    await using upstream = await listening((request) => {
-      awaitReader(request);
-      arrived.resolve(request);
-    });
-    const parse = takeOverConnections(upstream.server, (socket) => {
-      socket.once('readable', () => {
-        unshiftInParts(socket, socket.read());
-        parse(socket);
-      });
-    });
+    await using upstream = await awaiting(arrived.resolve);
     using client = await RawClient.connect(upstream.url);
     const chunks = '1\r\na\r\n'.repeat(5_000);
     client.write(`POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`);
@@ -602,6 +608,38 @@ describe('unshiftInParts and awaitReader', () => {
     await new Promise((resolve) => setImmediate(resolve));
     assert.ok(request.readableLength < 200, `${request.readableLength} bytes`);
     assert.equal((await buffer(request)).length, 5_000);
+  });
+
+  test('a client that leaves before the end of its body is noticed while the body waits for its reader', async () => {
+    for (const leave of ['end', 'destroy'] as const) {
+      const arrived = Promise.withResolvers<IncomingMessage>();
+      await using upstream = await awaiting(arrived.resolve);
+      using client = await RawClient.connect(upstream.url);
+      client.write(`POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(5_000)}`);
+      const { socket } = await arrived.promise;
+      client.socket[leave]();
+      await until('the end of the connection', () => socket.destroyed || undefined);
+    }
+  });
+
+  test('a client that ends its side after its body gets the answer', async () => {
+    for (const last of ['0\r\n\r\n', '000;a=b\r\n\r\n', '0\r\nx: y\r\n\r\n', '0\r\n\r\nGET / HTTP/1.1\r\nhost: a\r\n']) {
+      const arrived = Promise.withResolvers<IncomingMessage>();
+      await using upstream = await awaiting(arrived.resolve);
+      using client = await RawClient.connect(upstream.url);
+      client.write(`POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(5_000)}${last}`);
+      const request = await arrived.promise;
+      const { push } = request.socket;
+      const ended = new Promise((resolve) => {
+        request.socket.push = (chunk) => {
+          if (chunk === null) resolve(chunk);
+          return push.call(request.socket, chunk);
+        };
+      });
+      client.socket.end();
+      await ended;
+      assert.equal((await buffer(request)).length, 5_000, last);
+    }
   });
 });
 

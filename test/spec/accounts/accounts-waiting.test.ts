@@ -1,7 +1,10 @@
 // Admission over real sockets: how many turns run at once, how long others wait, and which turns are refused (Q7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { supported } from '../../support/control.ts';
 import { type GatewayOptions, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { headOf, RawClient } from '../../support/raw.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { CHAT, CHAT_ALIAS, turnOn } from '../../support/turn-paths.ts';
 import { until } from '../../support/until.ts';
@@ -45,6 +48,29 @@ test('turns beyond `running` wait, and turns beyond `waiting` get 503 server_is_
   gate.upstream.release();
   assert.deepEqual([(await first).status, (await second).status], [200, 200]);
   assert.equal(gate.count('admission_full'), 1);
+});
+
+test('a client that leaves before the end of its chunked body leaves the queue at once', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.admission = { control: { running: 1, waiting: 1, wait_ms: 60_000 } };
+      supported(draft);
+    },
+  });
+  const control = async (running: number, waiting: number): Promise<void> => {
+    const wanted = { running, waiting };
+    await until(`${running} to run and ${waiting} to wait`, () => isDeepStrictEqual(gate.admission('control'), wanted) || undefined);
+  };
+  const type = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+  const begun = headOf('POST', '/backend-api/agent/alpha/search', type) + `400\r\n${' '.repeat(1_024)}\r\n`.repeat(4);
+  using running = await RawClient.connect(gate.url);
+  running.write(begun);
+  await control(1, 0);
+  using client = await RawClient.connect(gate.url);
+  client.write(begun);
+  await control(1, 1);
+  client.socket.end();
+  await control(1, 0);
 });
 
 test('a turn that waits longer than wait_ms gets 503', async () => {
