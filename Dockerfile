@@ -22,7 +22,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
 
 FROM node:24-slim
 LABEL org.opencontainers.image.title="poolgate" org.opencontainers.image.version="0.1.0" org.opencontainers.image.licenses="MIT"
-ENV NODE_ENV=production MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=8388608
+ENV NODE_ENV=production MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=67108864
 WORKDIR /poolgate
 COPY --from=packages /poolgate/node_modules ./node_modules
 COPY package.json config.yaml LICENSE ./
@@ -38,5 +38,5 @@ EXPOSE 4000
 HEALTHCHECK --interval=15s --timeout=10s --start-period=45s \
   CMD ["node", "--disable-warning=ExperimentalWarning", "proxy/main.ts", "health"]
 # Node is process 1, so that a stop signal reaches the server directly.
-ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--no-memory-reducer", "--external-memory-accounted-in-global-limit", "--initial-old-space-size=64", "--no-parallel-scavenge", "--max-semi-space-size=16", "proxy/main.ts"]
+ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--no-memory-reducer", "--external-memory-accounted-in-global-limit", "--initial-old-space-size=64", "--no-parallel-scavenge", "proxy/main.ts"]
 CMD ["serve"]

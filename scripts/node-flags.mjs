@@ -24,20 +24,14 @@ const countBuffersAsHeap = ['--external-memory-accounted-in-global-limit', '--in
  */
 const collectAlone = ['--no-parallel-scavenge'];
 
-/**
- * Bounds the space of new objects, in megabytes. By default it grows to four times as much while large bodies are parsed, and stays so. A
- * collection then stops the process for up to four times as long, and the reads that wait for it take four times the memory.
- */
-const boundNewSpace = ['--max-semi-space-size=16'];
-
-const measured = [...quiet, ...keepCode, ...countBuffersAsHeap, ...collectAlone, ...boundNewSpace];
+const measured = [...quiet, ...keepCode, ...countBuffersAsHeap, ...collectAlone];
 
 /** @param {string} version the version of Node */
 export const nodeFlags = (version) => (Number.parseInt(version, 10) > NEWEST_MEASURED ? quiet : measured);
 
 /**
  * Sizes, in bytes, of glibc's memory. A block of the first size or more is taken from the system, and given back when it is freed. The
- * other one is how much free memory at the end of its own it keeps. By default both grow with the largest freed block, up to 32 and 64 MiB,
- * and the memory of an overload stays with the process.
+ * other one is how much free memory at the end of its own it keeps. By default the first one grows with the largest freed block, up to 32
+ * MiB, and the memory of an overload stays with the process.
  */
-export const allocatorVariables = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '8388608' };
+export const allocatorVariables = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '67108864' };
