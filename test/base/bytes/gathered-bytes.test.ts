@@ -25,10 +25,15 @@ interface Gathered {
   readonly grown: number;
 }
 
-function gather(chunkAt: (i: number) => Buffer, count: number): Gathered {
-  const before = inUse();
+function filled(chunkAt: (i: number) => Buffer, count: number): GatheredBytes {
   const gathered = new GatheredBytes();
   for (let i = 0; i < count; i++) gathered.add(chunkAt(i));
+  return gathered;
+}
+
+function gather(chunkAt: (i: number) => Buffer, count: number): Gathered {
+  const before = inUse();
+  const gathered = filled(chunkAt, count);
   return { gathered, grown: inUse() - before };
 }
 
@@ -123,7 +128,7 @@ suite('gathered bytes', () => {
   test('[Q38] of chunks just large enough to be kept count the objects around them', () => {
     // Larger bytes would be copied into slabs.
     const before = inUse();
-    const all = Array.from({ length: 20 }, () => gather((i) => own(i % 2 === 0 ? 1 : 4_096), 120).gathered);
+    const all = Array.from({ length: 20 }, () => filled((i) => own(i % 2 === 0 ? 1 : 4_096), 120));
     const grown = inUse() - before;
     const length = all.reduce((sum, one) => sum + one.length, 0);
     assert.ok(grown < 2 * length, `${grown} bytes for ${length}`);
