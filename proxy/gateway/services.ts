@@ -191,7 +191,10 @@ export class Services {
     this.memoryRelease = new MemoryRelease({
       clock,
       isResting: () => this.capacity.admission.running === 0 && this.bodies.held === 0 && this.bodies.dense.held === 0,
-      collect: collectAll,
+      collect: () => {
+        counters.add('memory_returned');
+        collectAll();
+      },
     });
     this.bodies = new BodyMemory(this.memoryRelease.grown);
     const guarded = (): GuardLimits => loaded().config.guard;

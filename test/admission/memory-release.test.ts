@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { MemoryRelease } from '../../proxy/admission/memory-release.ts';
 import { BodyMemory } from '../../proxy/base/bytes/body-memory.ts';
 import { HandClock } from '../models/support.ts';
+import { startGateway } from '../support/gateway.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
 
 function parts() {
   const clock = new HandClock();
@@ -43,6 +45,17 @@ test('[Q38] memory is returned when the gateway rests at two looks after each ot
   release.stop();
   await clock.advance(100_000);
   assert.equal(seen.collections, 1);
+});
+
+test('[Q38] a gateway that had a body of 17 MiB collects once when it rests, and counts it', async () => {
+  const clock = new HandClock();
+  await using gate = await startGateway({ clock, upstream: { accounts: ['north'], clock } });
+  const { status } = await gate.send('/backend-api/agent/responses', { body: turnBody('x'.repeat(17 * 2 ** 20)) });
+  assert.equal(status, 200);
+  await clock.advance(10_000);
+  assert.equal(gate.count('memory_returned'), 0);
+  await clock.advance(100_000);
+  assert.equal(gate.count('memory_returned'), 1);
 });
 
 test('[Q38] bodies and dense JSON of 16 MiB and more are large', () => {

@@ -36,6 +36,7 @@ export const COUNTERS = {
   probes: 'Attempts that decide whether a failing account has recovered',
   requests_trimmed: 'Rows of the request log that were deleted because it had reached retention.requests_bytes',
   requests_unlogged: 'Refused requests without a key that left no row, because more came than limits.keyless_rows_per_second',
+  memory_returned: 'Collections of all garbage while the gateway rested after large bodies',
   pins_evicted: 'Pins that left memory for newer ones; the store has them',
   pins_late: 'Turns whose end was passed on before the account of their response was stored',
   pins_looked_up_again: 'Look-ups of a response whose pin another node may still be writing, after one that found none',
