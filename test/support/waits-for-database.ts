@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test';
 import pg from 'pg';
 
-/** The deadline of the writer's statements, by which its connections are told from others. The writer goes on asking in an outage. */
+/** Only connections of the writer have this statement deadline. They are not counted, because the writer retries during an outage. */
 const WRITER_MS = 5_000;
 
 /** Counts from now on until the test ends. */

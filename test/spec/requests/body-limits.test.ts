@@ -264,7 +264,7 @@ const idleAfter =
     draft.timeouts = { ...draft.timeouts, client_body_idle_ms: ms };
   };
 
-/** Keeps all threads of the process busy until they are released: each opens a pipe that nobody writes to yet. */
+/** Occupies all threads of the thread pool: each opens a pipe that has no writer. @returns a function that frees them */
 function holdThreads(context: TestContext): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'poolgate-threads-'));
   const pipe = join(folder, 'pipe');
