@@ -23,8 +23,15 @@ export interface FrameControlsOptions {
   readonly counters: Counters;
   /** The bytes of client frames in memory. */
   readonly guard: BodyMemory;
-  /** Makes a further turn of the connection, in the mode of the one before. Undefined if its endpoint is no longer served. */
-  readonly turnOf: (connection: WebsocketConnection, mode: ModeDecision | undefined) => LiveTurn | undefined;
+}
+
+/** The session of a client's websocket. */
+interface ControlledSession {
+  readonly connection: WebsocketConnection;
+  /** The client of the running turn. */
+  readonly client: FrameClient | undefined;
+  /** A further turn, in the mode of the one before. Undefined if its endpoint is no longer served. */
+  turnIn(mode: ModeDecision | undefined): LiveTurn | undefined;
 }
 
 /** A response that began without a request of its client. */
@@ -48,11 +55,12 @@ export class FrameControls {
     this.#options = options;
   }
 
-  /** Never rejects. @param client the client of the turn that runs on the connection */
-  async take(frame: TurnFrame, connection: WebsocketConnection, client: FrameClient | undefined): Promise<void> {
+  /** Never rejects. */
+  async take(frame: TurnFrame, session: ControlledSession): Promise<void> {
     this.#options.counters.add('control_frames');
+    const { client, connection } = session;
     const running = client?.isAt(connection) ? client : undefined;
-    const failed = frame.json.type === INTERRUPT ? interrupt(frame.json, running) : await this.#steer(frame, connection, running);
+    const failed = frame.json.type === INTERRUPT ? interrupt(frame.json, running) : await this.#steer(frame, session, running);
     if (!failed) return;
     this.#options.counters.add('control_frames_failed');
     if (running?.isAt(connection)) running.controls.show(failed);
@@ -83,22 +91,17 @@ export class FrameControls {
   }
 
   /** @returns the answer, if the account does not get the frame */
-  async #steer(
-    { json, bytes }: TurnFrame,
-    connection: WebsocketConnection,
-    client: FrameClient | undefined,
-  ): Promise<JsonObject | undefined> {
+  async #steer({ json, bytes }: TurnFrame, session: ControlledSession, client: FrameClient | undefined): Promise<JsonObject | undefined> {
     const { previous_response_id: id, input } = json;
     const failed = (error: ControlError): JsonObject => steerFailed(json, error);
     if (typeof id !== 'string' || id === '' || !isSteerInput(input)) return failed({ code: 'invalid_input' });
     if (!client?.controls.runs(id)) return failed({ code: 'response_not_found' });
     const { steerable, steers } = client.controls;
     if (!steerable) return failed({ code: 'steering_not_supported' });
-    const { guard, turnOf } = this.#options;
     const { limits } = client.turn;
-    const held = guard.of(client.turn.key.id).body();
+    const held = this.#options.guard.of(client.turn.key.id).body();
     if (steers >= MOST_STEERS || !held.take(bytes, limits.bodies_in_memory_bytes)) return failed({ code: 'too_many_pending_steers' });
-    const turn = turnOf(connection, client.turn.model?.mode);
+    const turn = session.turnIn(client.turn.model?.mode);
     return client.controls.check(async () => {
       const release = (): void => held.give();
       try {

@@ -12,7 +12,7 @@ import type { StoreKey } from '../encryption/store-key.ts';
 import { HopListener, type HopListenerOptions, hopPath } from '../nodes/hop-listener.ts';
 import { HopSignature } from '../nodes/hop-signature.ts';
 import { OwnerConnections } from '../nodes/owner-connection.ts';
-import type { NodeSessions } from './session-forwarding.ts';
+import type { NodeSessions } from './native-sessions.ts';
 
 export interface NodeHopOptions {
   readonly store: Store;

@@ -47,7 +47,6 @@ export class WebsocketConnection {
   #departing = 0;
   #activeAt: number;
   #ending: ConnectionEnding | undefined;
-  #forwarded: ((ending: ConnectionEnding) => void) | undefined;
   #cancelIdle: () => void;
 
   constructor(options: ConnectionOptions) {
@@ -138,8 +137,7 @@ export class WebsocketConnection {
 
   /** Ends the connection when the running turn has ended. */
   closeAfterTurn(code: number, reason: string): void {
-    if (this.#forwarded) this.#forwarded({ code, reason });
-    else if (!this.#frames.isRunning) this.close(code, reason);
+    if (!this.#frames.isRunning) this.close(code, reason);
     else this.#ending ??= { code, reason };
   }
 
@@ -148,17 +146,8 @@ export class WebsocketConnection {
     if (this.#frames.isRunning && this.#ending?.code === CLOSE.policy) this.#ending = undefined;
   }
 
-  /** Whether another node forwards the client to this node, which has its session. */
-  get isFromNode(): boolean {
-    return this.#options.read !== undefined;
-  }
-
-  /**
-   * Forwards every frame to another node as it comes, and the waiting frames too, because that node has the client's turns.
-   * @param end asks that node to end the connection after the running turn
-   */
-  forward(end: (ending: ConnectionEnding) => void): void {
-    this.#forwarded = end;
+  /** Serves every frame as it comes, and the waiting frames too, because another node has the client's turns. */
+  forward(): void {
     this.#upstreamSocket.close();
     this.#frames.forward();
   }
