@@ -221,7 +221,8 @@ export class Services {
       clock,
       log,
       onRefused: (account) => this.#refused(account),
-      onSealed: (account) => this.capacity.health.seal(account),
+      onNoLogin: (account) => this.capacity.health.loginMissing(account),
+      onLogin: (account) => this.capacity.health.loginFound(account),
       onImported: (account) => this.#imported(account),
       onRefreshFailed: (account) => this.#auditCredential('credential.refresh_failed', account, []),
     });

@@ -72,8 +72,8 @@ export class AccountHealth {
   exemptModels: ReadonlySet<string> = new Set();
   /** Whether the credential was refused permanently. Only another credential helps (Q5). */
   reauthRequired = false;
-  /** Whether this process cannot open the stored login. Not stored, because the next process may have the right key. */
-  isSealed = false;
+  /** Whether this process has no login that it can use. Not stored, because another process may have one. */
+  lacksLogin = false;
   readonly #compacts: () => CompactWay;
   /** The last consecutive scopes that the account did not have. Each process finds them by itself. */
   readonly #wrongScopes = new Set<string>();
@@ -86,11 +86,11 @@ export class AccountHealth {
 
   /** Whether there is no evidence of the account's health. */
   get isInitial(): boolean {
-    return !this.reauthRequired && !this.isSealed && this.breaker.isInitial && this.modelBreakers.size === 0;
+    return !this.reauthRequired && !this.lacksLogin && this.breaker.isInitial && this.modelBreakers.size === 0;
   }
 
   get needsLogin(): boolean {
-    return this.reauthRequired || this.isSealed;
+    return this.reauthRequired || this.lacksLogin;
   }
 
   get breakers(): readonly CircuitBreaker[] {

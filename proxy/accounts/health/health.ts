@@ -104,8 +104,8 @@ export class Health implements RoutabilityOfAccounts {
     credentials.configure(bearers);
     const added = this.#accounts.configure(accounts.map(({ id }) => id));
     for (const id of added) this.#accounts.adopt(id, this.#time());
-    for (const { id, reauthRequired, isSealed } of this.#accounts.all()) {
-      if (isSealed ? bearers.has(id) : reauthRequired && credentials.isReplaced(id)) this.reset(id);
+    for (const { id, reauthRequired, lacksLogin } of this.#accounts.all()) {
+      if (lacksLogin ? bearers.has(id) : reauthRequired && credentials.isReplaced(id)) this.reset(id);
     }
     for (const id of this.#lastFailures.keys()) if (!this.#accounts.configured.has(id)) this.#lastFailures.delete(id);
     this.#version += 1;
@@ -163,12 +163,20 @@ export class Health implements RoutabilityOfAccounts {
     this.#notify(initial);
   }
 
-  /** Records that this process cannot open the stored login of the account. The account gets no turns until it has another login. */
-  seal(id: string): void {
+  /** Records that this process has no login of the account that it can use. The account gets no turns here until it has one. */
+  loginMissing(id: string): void {
     const account = this.#accounts.open(id);
     if (account.needsLogin) return;
-    account.isSealed = true;
+    account.lacksLogin = true;
     this.#listeners.reauthRequired(id);
+    this.#changed(account);
+  }
+
+  /** Records that this process has a login of the account. */
+  loginFound(id: string): void {
+    const account = this.#accounts.find(id);
+    if (!account?.lacksLogin) return;
+    account.lacksLogin = false;
     this.#changed(account);
   }
 

@@ -9,8 +9,10 @@ export interface LoginTools {
   readonly vault: TokenVault;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called if the stored login was sealed with another key. This process cannot use it, but another one may. */
-  readonly onSealed: (account: string) => void;
+  /** Called if this process has no login that it can use: none is stored, or it was sealed with another key. Another process may have one. */
+  readonly onNoLogin: (account: string) => void;
+  /** Called if another process has stored a login. */
+  readonly onLogin: (account: string) => void;
 }
 
 export class AccountLogin {
@@ -46,6 +48,11 @@ export class AccountLogin {
   /** The current access token, which may have expired. */
   get access(): string | undefined {
     return this.#login?.tokens.access;
+  }
+
+  /** Whether the store had no login of the account when it was read. */
+  get isAbsent(): boolean {
+    return this.#isRead && !this.#isSealed && this.#login === undefined;
   }
 
   /** Whether the stored login cannot be opened. */
@@ -94,6 +101,7 @@ export class AccountLogin {
     if (stored.tokens.refresh === this.tokens?.refresh && stored.tokens.access === this.access) return false;
     this.#login = this.#here(stored);
     this.retryAt = 0;
+    this.#tools.onLogin(this.account);
     return true;
   }
 
@@ -135,6 +143,6 @@ export class AccountLogin {
     this.#isSealed = true;
     const message = `store_key is not the key that the stored login was sealed with: restore that key and restart; or log in again, then run: poolgate account relogin ${this.account}`;
     this.#tools.log.error('store_key_differs', { account: this.account, message });
-    this.#tools.onSealed(this.account);
+    this.#tools.onNoLogin(this.account);
   }
 }

@@ -45,6 +45,12 @@ export class LoginImport {
     return tokens !== undefined && this.#import(tokens, { lease });
   }
 
+  /** Whether the operator's file has a login, which may not be imported yet. */
+  async hasLogin(): Promise<boolean> {
+    const { file } = this.#login.config;
+    return file !== undefined && (await tokensInFile(file, this.#tools.clock.now())) !== undefined;
+  }
+
   async runByOperator(): Promise<OrderedImport> {
     const { file } = this.#login.config;
     if (file === undefined) return 'no_file';

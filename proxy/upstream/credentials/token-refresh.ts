@@ -6,7 +6,7 @@ import { loginAddress } from './login/login-address.ts';
 import type { LoginImport } from './login-import.ts';
 import type { TokenExchange } from './token-endpoint.ts';
 
-export interface RefreshTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'> {
+export interface RefreshTools extends Pick<LoginTools, 'vault' | 'clock' | 'log' | 'onNoLogin'> {
   readonly exchange: TokenExchange;
   /** The base URL of a simulated account, whose login uses an address of the running provider. */
   readonly baseOf?: (account: string) => string;
@@ -51,7 +51,15 @@ export class TokenRefresh {
       return this.#login.hasOther(not) ? 'renewed' : undefined;
     };
     const work = (lease: Lease | undefined): Promise<Renewal> => this.#runAlone(not, lease);
-    return this.#tools.vault.whileLeased(this.#login.account, work, found).catch(() => this.#failed(undefined));
+    return this.#tools.vault.whileLeased(this.#login.account, work, found).catch(() => this.#notLeased());
+  }
+
+  /** Handles that the store does not answer, or that another process does not end its refresh. */
+  async #notLeased(): Promise<'failed' | 'challenged'> {
+    const { account, isAbsent } = this.#login;
+    // The login does not count as refused, because another process may just be storing one.
+    if (isAbsent && !(await this.#file.hasLogin())) this.#tools.onNoLogin(account);
+    return this.#failed(undefined);
   }
 
   async #runAlone(not: string | undefined, lease: Lease | undefined): Promise<Renewal> {

@@ -271,7 +271,7 @@ describe('a refused credential', () => {
 
   test('a login that this process cannot open is not stored as refused, and ends with a bearer in its place', async () => {
     const { health, configure, store } = await healthOf();
-    health.seal('north');
+    health.loginMissing('north');
     assert.deepEqual([health.routable('north', 'model-a'), health.status()[0]?.status], [false, 'reauth_required']);
     configure(['north', 'south'], {});
     assert.equal(health.routable('north', 'model-a'), false);
@@ -280,7 +280,7 @@ describe('a refused credential', () => {
     assert.equal(health.routable('north', 'model-a'), true);
   });
 
-  test('the refusal of a credential that was replaced meanwhile does not affect the new one', async () => {
+  test('the refusal of a credential that was replaced during the attempt does not affect the new one', async () => {
     const { health, configure } = await healthOf({ bearers: { north: 'old' } });
     const ticket = health.begin('north', 'model-a', 'old');
     configure(['north', 'south'], { north: 'new' });

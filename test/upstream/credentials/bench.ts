@@ -34,8 +34,8 @@ export interface Process {
   readonly refused: readonly string[];
   readonly imported: readonly string[];
   readonly logged: readonly string[];
-  /** Accounts whose stored login was encrypted with another key. */
-  readonly sealed: readonly string[];
+  /** Accounts of which the process has no login that it can use. */
+  readonly withoutLogin: readonly string[];
   /** The bearer that would be sent to the account. */
   bearer(): Promise<string>;
   /** The bearer after a 401 to this bearer; by default to the current one. */
@@ -112,7 +112,7 @@ export class Bench {
     parts: { readonly exchange?: TokenExchange; readonly store?: Store['credentials']; readonly lock?: RefreshLock } = {},
   ): Promise<Process> {
     const refused: string[] = [];
-    const sealed: string[] = [];
+    const withoutLogin = new Set<string>();
     const imported: string[] = [];
     const logged: string[] = [];
     const credentials = new Credentials({
@@ -121,7 +121,8 @@ export class Bench {
       clock: this.clock,
       log: new Log('debug', (line) => void logged.push(line)),
       onRefused: (account) => void refused.push(account),
-      onSealed: (account) => void sealed.push(account),
+      onNoLogin: (account) => void withoutLogin.add(account),
+      onLogin: (account) => void withoutLogin.delete(account),
       onImported: (account) => void imported.push(account),
       onRefreshFailed: () => undefined,
     });
@@ -134,7 +135,9 @@ export class Bench {
     return {
       credentials,
       refused,
-      sealed,
+      get withoutLogin() {
+        return [...withoutLogin];
+      },
       imported,
       logged,
       bearer,

@@ -256,7 +256,7 @@ suite('a stored login that another key sealed', () => {
 
   test('stays as it is: the login in the file may be spent, and is not used', async (context) => {
     const { bench, north } = await locked(context);
-    assert.deepEqual(north.sealed, ['north']);
+    assert.deepEqual(north.withoutLogin, ['north']);
     assert.match(north.logged.join(''), /"error","event":"store_key_differs","account":"north","message":"store_key [^"]+ relogin north"/);
     await north.reload();
     assert.equal(await north.credentials.reimported(bench.account), false);

@@ -20,7 +20,8 @@ const credentials = new Credentials({
     if (line.includes('credential_refreshed')) process.kill(process.pid, 'SIGKILL');
   }),
   onRefused: () => undefined,
-  onSealed: () => undefined,
+  onNoLogin: () => undefined,
+  onLogin: () => undefined,
   onImported: () => undefined,
   onRefreshFailed: () => undefined,
 });

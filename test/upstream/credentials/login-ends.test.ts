@@ -150,7 +150,7 @@ const DEVICES: Readonly<Record<string, DeviceCase>> = {
     end: ['network', /^http:\S+ cannot be reached \(no connection\): check the network of this machine and the proxy of the account/],
     pauses: [5, 10, 20],
   },
-  'a provider that is overloaded meanwhile': {
+  'a provider that is overloaded while it is asked': {
     first: ({ upstream }) => upstream.nextOn('north', TOKEN, 'refuse 503', 'refuse 429'),
     meanwhile: allowAt(3),
     pauses: [5, 10, 20],

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../../../proxy/base/time/clock.ts';
 import { ExclusiveWork } from '../../../proxy/nodes/exclusive-work.ts';
 import type { TokenExchange } from '../../../proxy/upstream/credentials/token-endpoint.ts';
-import { ACCESS, Bench } from './bench.ts';
+import { ACCESS, Bench, REFRESH } from './bench.ts';
 
 const HOUR = 3_600_000;
 
@@ -91,7 +91,7 @@ suite('[Q34] of a node that the provider has answered and that stored nothing', 
     assert.equal(bench.refreshes, 1);
   });
 
-  test('a login that was imported meanwhile is not overwritten by it', async (context) => {
+  test('a login that was imported since the exchange began is not overwritten by it', async (context) => {
     const { bench, first, second } = await opened(context);
     bench.upstream.loginOf('north').renew('rt-anew');
     await bench.write({ tokens: { access_token: 'at-anew', refresh_token: 'rt-anew' } });
@@ -131,6 +131,38 @@ test('[Q34] a refresh token that one node saw refused is not sent by another one
   bench.clock.advance(121_000);
   assert.equal(await second.unauthorized(), 'refused');
   assert.equal(bench.refreshes, 1);
+});
+
+suite('[Q9, Q34] an account without any login', () => {
+  /** A process that has no login, and whose leases the store does not grant. */
+  const opened = async (context: TestContext, file: unknown) => {
+    const bench = await Bench.open(context, { file });
+    const { leases } = bench.store;
+    const acquire = leases.acquire.bind(leases);
+    const refuses = context.mock.method(leases, 'acquire', () => Promise.reject(new Error('no connection')));
+    return { bench, grants: () => refuses.mock.mockImplementation(acquire), lonely: await node(bench, 'lonely') };
+  };
+
+  test('needs one, also if no lease for its refresh is granted; a login that another node stores is used', async (context) => {
+    const { bench, grants, lonely } = await opened(context, {});
+    await assert.rejects(lonely.bearer(), { why: 'failed' });
+    assert.deepEqual([lonely.withoutLogin, lonely.refused], [['north'], []], 'it is not recorded as refused for other nodes');
+    grants();
+    await bench.write({ tokens: { access_token: ACCESS, refresh_token: REFRESH } });
+    await node(bench, 'other');
+    assert.equal(await lonely.credentials.adopt('north'), true);
+    assert.deepEqual(lonely.withoutLogin, []);
+    assert.equal(await lonely.bearer(), ACCESS);
+  });
+
+  test('may have one in its file that could not be imported: the next turn tries it', async (context) => {
+    const { bench, grants, lonely } = await opened(context, { tokens: { access_token: ACCESS, refresh_token: REFRESH } });
+    await assert.rejects(lonely.bearer(), { why: 'failed' });
+    assert.deepEqual(lonely.withoutLogin, []);
+    grants();
+    bench.clock.advance(5_000);
+    assert.equal(await lonely.bearer(), ACCESS);
+  });
 });
 
 test('[Q34] two nodes that start with one file import it once, and neither restores an earlier login at the other', async (context) => {

@@ -58,7 +58,7 @@ suite('an OAuth account', () => {
     assert(await bench.admits(await north.bearer()));
   });
 
-  test('refreshes five minutes before the end, and uses the old token meanwhile', async (context) => {
+  test('refreshes five minutes before the end, and uses the old token until the new one has come', async (context) => {
     const bench = await Bench.open(context, { login: { expires_in: 3600 } });
     const north = await bench.start();
     await north.unauthorized();
