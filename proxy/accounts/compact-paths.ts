@@ -1,4 +1,4 @@
-// How an account compacts: on its compact path, or with a turn that ends in a trigger if it has dropped that path (RB33, Q27).
+// How an account compacts: on its compact path, or, if the account no longer has that path, with a turn that ends in a trigger (RB33, Q27).
 import { hash } from 'node:crypto';
 import type { AccountStateRow } from '../../store/store.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';

@@ -43,7 +43,7 @@ export class WaitQueue<T> {
   #length = 0;
   #pass = 0;
   #serving = false;
-  #changedMeanwhile = false;
+  #changedWhileServing = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -99,15 +99,15 @@ export class WaitQueue<T> {
     if (this.#length === 0) return;
     // Serving a turn can change what others wait for.
     if (this.#serving) {
-      this.#changedMeanwhile = true;
+      this.#changedWhileServing = true;
       return;
     }
     this.#serving = true;
     this.#pass += 1;
     while (!enough() && this.#serveNext());
     this.#serving = false;
-    if (!this.#changedMeanwhile) return;
-    this.#changedMeanwhile = false;
+    if (!this.#changedWhileServing) return;
+    this.#changedWhileServing = false;
     this.serve(() => false);
   }
 

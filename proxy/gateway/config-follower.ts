@@ -108,7 +108,9 @@ export class ConfigFollower {
       // An unchanged file is reloaded too, because it may have been edited a moment ago.
       await this.#reloaded(actor, reload).catch((thrown: unknown) => {
         if (!result.changed || !(thrown instanceof ConfigError)) throw thrown;
-        throw new EditError('the file has the edit, and errors that were saved meanwhile: it is in force when they are corrected');
+        throw new EditError(
+          'the file has the edit, and errors that others saved at the same time: the edit is in force when they are corrected',
+        );
       });
       return result;
     });

@@ -3,7 +3,7 @@ import { clearMergeCache, countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 
 /** The characters of a piece. The tokenizer takes quadratic time for one long word, which for a piece of this size is about 10 ms. */
 const PIECE = 2_048;
-/** The characters that a piece may be longer to end with its line, because a cut there does not change the count. */
+/** A piece ends with its line if the line ends within this many further characters, because a cut there does not change the count. */
 const REST_OF_LINE = 1_024;
 /** Special tokens in the text count as text. */
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };

@@ -374,7 +374,7 @@ export const slots = table<SlotRow>('slots', {
   },
 });
 
-/** The table `slots`, tracked: for writes of which other nodes have to be notified. */
+/** The table `slots` for those writes of which other nodes have to be notified. */
 export const announcedSlots: typeof slots = { ...slots, tracked: true };
 
 export const slotLocks = table<SlotLockRow>('slot_locks', {

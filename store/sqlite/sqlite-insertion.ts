@@ -11,9 +11,8 @@ export interface SqliteInsertion {
 }
 
 /**
- * Sends differing values as one text, because binding each of them would cost the main thread more. Extracting a value from that text takes
- * a walk over the values before it. Therefore columns in which all rows agree, which are most of them, are bound once and left out of the
- * text.
+ * Sends the values of all rows as one JSON text, because binding each value would cost the main thread more. SQLite finds a value in the
+ * text by reading all values before it. Most columns have the same value in all rows: such a value is bound once, and is not in the text.
  * @param rows at least one; patches all have the same fields
  * @throws StoreError `bad_row`
  */

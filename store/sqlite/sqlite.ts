@@ -19,7 +19,7 @@ const MEMORY = ':memory:';
  */
 const CHECKPOINT_PAGES = 4_000;
 
-/** How long a statement waits inside SQLite for another process. Meanwhile it blocks one of the few pool threads; callers try again. */
+/** How long a statement waits inside SQLite for another process. The wait blocks one of the few pool threads. Callers try again. */
 const BUSY_MS = 250;
 
 /** How long opening and transactions wait for other processes, such as one that migrates. */

@@ -60,7 +60,7 @@ test('admin.console: false serves no page, and the API goes on', async () => {
   assert.equal((await fetch(`${gate.adminUrl}/api/session`)).status, 200);
 });
 
-test('the feed names what changed, and after a restart what changed meanwhile', async () => {
+test('the feed names what changed, and after a restart what changed since the last event', async () => {
   await using gate = await startGateway();
   const events = eventsFrom(gate);
   const first = (await events.next()).value as FeedEvent;

@@ -76,7 +76,7 @@ test('[Q34] a refusal waits a second at most for settlements that the store does
   });
 });
 
-test('[Q34] after an outage a turn does not wait until the next try: those that ended meanwhile make room at once', async () => {
+test('[Q34] after an outage a turn does not wait until the next try: those that ended during it make room at once', async () => {
   const clock = new HandClock();
   const open = new Set(['grant-0']);
   let gone = true;

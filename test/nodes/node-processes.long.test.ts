@@ -145,5 +145,5 @@ describe('[Q34] three nodes', () => {
 
 // biome-ignore lint/suspicious/noExplicitAny: the reply of /status
 const isCooling = ({ accounts }: any, account: string): boolean =>
-  // biome-ignore lint/suspicious/noExplicitAny: as above
+  // biome-ignore lint/suspicious/noExplicitAny: the accounts in the reply of /status
   accounts.some((one: any) => one.account === account && (one.cooldown !== undefined || Object.keys(one.models).length > 0));

@@ -227,7 +227,7 @@ test('a frame that is not a turn is refused and does not count as one', async ()
   assert.equal(upstream.turns().length, 0);
 });
 
-test('one turn runs at a time: a frame that comes meanwhile is refused', async () => {
+test('one turn runs at a time: a frame that comes during a turn is refused', async () => {
   upstream.clear();
   using socket = await open();
   upstream.next('north', 'stall after 4 events');

@@ -144,7 +144,7 @@ suite('[Q34] the feed', () => {
     assert.deepEqual(seenByOne, []);
   });
 
-  test('is connected again after a cut, and delivers the changes that were made meanwhile', async (context) => {
+  test('is connected again after a cut, and delivers the changes that were made before it was', async (context) => {
     const { url, link } = await linked(context);
     const notices: string[] = [];
     const reader = await opened(context, link.url(url), { notice: (event) => void notices.push(event) });

@@ -29,7 +29,7 @@ export async function chromiumPath(): Promise<string> {
   return join(folder, 'chromium');
 }
 
-/** Unpacks into another folder and renames it, so that it is complete even if a process is killed meanwhile. */
+/** Unpacks into another folder and renames it, so that the folder is complete even if the process is killed while it unpacks. */
 async function unpack(folder: string): Promise<void> {
   mkdirSync(CACHE, { recursive: true });
   const partial = mkdtempSync(`${folder}-`);

@@ -187,7 +187,7 @@ function linked(source: string, target: string): void {
   try {
     symlinkSync(source, target);
   } catch (error) {
-    // Another test process has created it meanwhile.
+    // Another test process created it first.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
 }

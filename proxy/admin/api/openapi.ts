@@ -16,7 +16,7 @@ const WORDS: Readonly<Record<number, string>> = {
   401: 'A sign-in is required.',
   403: 'The operator may not do this, or the request comes from a web page of another origin.',
   404: 'It is not known, or not in the view of the operator.',
-  409: 'Its state does not permit this, the configuration file cannot be edited, was saved meanwhile, or is not the stated one, or another node has it.',
+  409: 'Its state does not permit this; or the configuration file cannot be edited, was saved by others during the edit, or is not the stated one; or another node has it.',
   422: 'The configuration file has errors.',
 };
 

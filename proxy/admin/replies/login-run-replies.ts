@@ -40,6 +40,6 @@ export const LOGIN_RUN: Schema<LoginRunReply> = object({
     }),
   ),
   link: nullable(object({ url: text('What a person opens.'), redirect_url: text('How the address begins at which the browser ends.') })),
-  notice: nullable(text('What is in the way meanwhile.')),
+  notice: nullable(text('Why the last question to the provider failed; it is asked again.')),
   text: nullable(text('What came of it, in a sentence; null until it has ended.')),
 });

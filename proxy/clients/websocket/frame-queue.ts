@@ -101,7 +101,7 @@ export class FrameQueue<Connection extends Readable> {
     else void this.#run(frame);
   }
 
-  /** Parses a large frame in parts, and then the frames that were read with it. Meanwhile the connection is not read. */
+  /** Parses a large frame in parts, and then the frames that were read with it. The connection is not read until the large frame is parsed. */
   async #readLarge(data: Buffer): Promise<void> {
     this.#reading = true;
     this.#connection.pause();

@@ -67,7 +67,7 @@ function* dataFindings({ store }: Placed, host: Host, isContained: boolean): Fou
 function* containerFindings({ listen }: Placed, host: Host, { kind, limits, reach }: Surroundings): Found {
   if (limits.processors !== undefined && limits.processors < 1) {
     const share = Number(limits.processors.toFixed(2));
-    const message = `The container has ${share} of a processor: the system stops it in every period of 100 ms, and every turn waits meanwhile.`;
+    const message = `The container has ${share} of a processor: the system stops it in every period of 100 ms, and all turns wait until the next period.`;
     yield warning(message, 'Give it at least one processor, or a request without a limit.');
   }
   if (kind === 'container' && reach === 'loopback') {

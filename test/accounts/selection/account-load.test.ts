@@ -20,7 +20,7 @@ test('an account that is removed and added again has the turns that still run th
   assert.equal(load.capacity, 3);
 });
 
-test('an account whose turns have ended meanwhile begins without any', () => {
+test('an account whose turns ended while it was removed begins without any', () => {
   const loads = new AccountLoads();
   loads.configure([north], () => 2);
   const load = loads.get('north');

@@ -127,7 +127,7 @@ test('an operator edits keys of the Pools that they own, and no others', async (
   assert.notEqual(file(), before);
 });
 
-test('the right is that of the file: a key that another Pool has there meanwhile is not edited', async (context) => {
+test('the right is that of the file: a key that the file has moved to another Pool is not edited', async (context) => {
   const { as, file, path } = await stage(context);
   writeFileSync(path, file().replace('id: ci\n    pool: team', 'id: ci\n    pool: lab'));
   const { status, json } = await as('ops', 'POST /api/keys/ci/pause');

@@ -33,7 +33,7 @@ export interface Trips {
   readonly free: readonly number[];
 }
 
-/** Counts round trips on the wire, without transactions, because these are batches of rows. */
+/** Counts the round trips of turns on the wire. Transactions write batches of rows, which belong to no single turn, and are left out. */
 export async function postgresTrips({ effort, sheet }: Measurement): Promise<void> {
   const { limited, free } = JSON.parse(await outputOf([...runner('postgres-trips-runner'), String(effort.runs)])) as Trips;
   for (const trips of limited) sheet.add('round trips', LIMITED, trips);

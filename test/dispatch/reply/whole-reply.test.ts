@@ -73,7 +73,7 @@ describe('an answer', () => {
     }
   });
 
-  test('[Q38] that is large is parsed in parts, and not where its client leaves meanwhile', async () => {
+  test('[Q38] that is large is parsed in parts, and no further if its client leaves', async () => {
     const large = { ...RESPONSE, text: 'x'.repeat(3_000_000), dense: Array.from({ length: 1_000 }, () => ({})) };
     const many = { ...RESPONSE, many: Array.from({ length: 40_000 }, () => 1) };
     for (const body of [large, many]) {

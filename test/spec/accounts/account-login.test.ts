@@ -224,7 +224,7 @@ suite('account login', () => {
     authorization.decide(first, 'allow');
     const { code, err } = await slow;
     assert.equal(code, 1);
-    assert.match(err, /another login of account 'west' was stored meanwhile \(2\S+Z\), and stays in use/);
+    assert.match(err, /another login of account 'west' was stored at 2\S+Z, after this one had begun, and stays in use/);
   });
 
   test('[Q9] without a running gateway the login goes into the store, and the gateway uses it when it starts', async () => {

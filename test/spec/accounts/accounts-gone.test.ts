@@ -97,7 +97,7 @@ test('a probe whose client leaves frees its slot for the next', async () => {
     const { leave } = leaving();
     await gate.upstream.stalled('north');
     assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 200);
-    assert.equal(gate.upstream.turns('south').length, 1, 'no other turn is admitted meanwhile');
+    assert.equal(gate.upstream.turns('south').length, 1, 'no other turn is admitted before the probe ends');
     leave();
     await until('the probe to be over', () => (gate.account('north').inFlight === 0 ? true : undefined));
   }

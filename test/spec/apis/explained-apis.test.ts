@@ -93,7 +93,7 @@ const look = { type: 'function', name: 'look', parameters: { type: 'object', pro
 const patch = { type: 'custom', name: 'patch', format: { type: 'text' } };
 const request = (changes: JsonObject = {}): JsonObject => ({ model: 'model-a', input: [user(text('hi'))], ...changes });
 
-// biome-ignore lint/suspicious/noExplicitAny: as above
+// biome-ignore lint/suspicious/noExplicitAny: an explanation, of which a test names the members
 const of = ({ accounts }: any, ...members: readonly string[]): unknown =>
   Object.fromEntries(accounts.map((account: Draft) => [account.account, members.map((member) => account[member])]));
 

@@ -161,7 +161,7 @@ describe('an OAuth account', () => {
     assert.equal(went().at(-1), 'north');
   });
 
-  test('that refuses its renewed token must log in again, unless its operator had logged in meanwhile', async () => {
+  test('that refuses its renewed token must log in again, unless its operator has stored another login', async () => {
     gate.upstream.loginOf('north').expire();
     gate.upstream.nextOn('north', TOKENS, {
       kind: 'reply',
@@ -186,7 +186,7 @@ describe('an OAuth account', () => {
     assert.deepEqual([went().slice(4), statusOf('north')], [['north', 'north', 'south'], 'reauth_required']);
   });
 
-  test('whose operator had logged in meanwhile never becomes reauth_required', async () => {
+  test('whose operator has stored another login never becomes reauth_required', async () => {
     gate.upstream.loginOf('north').renew('rt-anew');
     await login({ refresh_token: 'rt-anew' });
     assert.equal((await turn()).status, 200);

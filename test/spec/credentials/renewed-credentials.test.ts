@@ -80,7 +80,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   });
 }
 
-test('an account’s error that repeats the token of its attempt is redacted, also where the token was renewed meanwhile', async (context) => {
+test('an account’s error that repeats the token of its attempt is redacted, also if the token was renewed before the error came', async (context) => {
   const clock = new ShiftedClock();
   const gate = await withLogin(context, clock);
   const send = () => gate.send(NATIVE_SOCKET, { body: turnBody('hi') });

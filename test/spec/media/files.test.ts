@@ -410,10 +410,10 @@ describe('the finalisation of an upload', () => {
   });
 
   for (const [what, edit] of [
-    ['is removed', (draft: Draft) => void draft.accounts.shift()],
+    ['removes', (draft: Draft) => void draft.accounts.shift()],
     ['moves', (draft: Draft) => void Object.assign(draft.accounts[0], { base_url: 'http://127.0.0.1:9' })],
   ] as const) {
-    test(`goes to the account as it was configured at the beginning of the upload, where the account ${what} by a reload meanwhile`, async () => {
+    test(`goes to the account as it was configured at the beginning of the upload, also if a reload ${what} it before the end`, async () => {
       await using own = await startFiles();
       const arrived = Promise.withResolvers<ServerResponse>();
       await using service = await uploadService((request, response) => void request.resume().on('end', () => arrived.resolve(response)));

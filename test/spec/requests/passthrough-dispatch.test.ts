@@ -300,7 +300,7 @@ describe('[Q5] [Q9] a credential that a pass-through request was refused with', 
     assert.deepEqual([asked(gate, GOAL), gate.account('north').status], [['north', 'north', 'south'], 'reauth_required']);
   });
 
-  test('and refused again after its renewal is imported again where the operator has logged in meanwhile', async () => {
+  test('and refused again after its renewal is imported again if the operator has stored another login', async () => {
     await using here = await oauthWorld();
     const { gate } = here;
     gate.upstream.loginOf('north').expire();

@@ -294,7 +294,7 @@ for (const path of SOCKETS) {
     const frames = await busy.rest();
     assert.equal(typesOf(frames).at(-1), 'response.completed');
     const [refused] = (await busy.rest()) as { status: number; error: JsonObject }[];
-    assert.deepEqual([refused?.status, refused?.error.code], [503, 'server_is_overloaded'], 'a new turn meanwhile');
+    assert.deepEqual([refused?.status, refused?.error.code], [503, 'server_is_overloaded'], 'the turn that waited');
     assert.equal((await busy.closed).code, 1001);
     await stopping;
   });

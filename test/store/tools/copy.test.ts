@@ -155,7 +155,7 @@ test('a source file that does not exist is not created', async (context) => {
   }
 });
 
-test('a gateway that writes to the source meanwhile does not change the copied rows', async (context: TestContext) => {
+test('a gateway that writes to the source during the copy does not change the copied rows', async (context: TestContext) => {
   const [source, destination] = [`sqlite:${await folder(context)}/source.db`, await freshDatabase()];
   await fill(source);
   await using(source, async (running) => {

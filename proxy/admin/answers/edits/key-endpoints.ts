@@ -80,7 +80,7 @@ async function made(
 async function inForce({ loaded }: AdminTarget, asker: Asker, id: string, { changed }: EditResult): Promise<KeyEditReply> {
   const view = asker.view();
   const key = view.key(id);
-  if (!key) throw new ApiRefusal(409, `key '${id}' was removed meanwhile`);
+  if (!key) throw new ApiRefusal(409, `key '${id}' was removed by another edit after this one`);
   return { key: await shownKey(key, view), changed, version: versionOf(loaded.config) };
 }
 

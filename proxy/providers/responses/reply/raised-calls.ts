@@ -12,7 +12,7 @@ const ADDED = 'response.output_item.added';
 const DONE = 'response.output_item.done';
 const ARGUMENTS = 'response.function_call_arguments.';
 
-/** The tool of a function; undefined for one that the client declared as it is, or not at all. */
+/** The tool that the account got as this function; undefined if the client declared the function itself, or if no tool has this name. */
 export type LoweredToolOf = (name: string) => LoweredTool | undefined;
 
 export class RaisedCalls implements EventHandler {

@@ -91,7 +91,7 @@ export class RepairedTexts {
     return item.open(part, text, number);
   }
 
-  /** Shows in one delta a text that came only with its end. */
+  /** Sends a text as one delta if the account sent it only with its end. */
   #show(item: OpenItem, open: OpenText, value: Json | undefined): void {
     this.#items.hold(item, open.set(value));
     if (open.isEmpty || item.opening === undefined) return;

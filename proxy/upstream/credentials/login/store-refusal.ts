@@ -6,7 +6,7 @@ type Refused = Exclude<StoreLoginResult, { readonly kind: 'stored' | 'known' }>;
 export function loginRefusal(account: string, refused: Refused): string {
   switch (refused.kind) {
     case 'overtaken':
-      return `another login of account '${account}' was stored meanwhile (${time(refused.at)}), and stays in use; log in again only if that one does not work`;
+      return `another login of account '${account}' was stored at ${time(refused.at)}, after this one had begun, and stays in use; log in again only if that one does not work`;
     case 'another_user':
       return (
         `account '${account}' belongs to '${refused.former}', and this is the login of ${named(refused.identity)}; nothing was stored. ` +
