@@ -11,8 +11,8 @@ export interface ModelChainOptions {
   readonly accounting: Pick<Accounting, 'reserve' | 'unlimited'>;
   /** The client's body before rules edited it. */
   readonly body: Body;
-  /** The reservation of the turn. It is replaced when the model changes. */
-  readonly reservation: { current: Reservation | undefined };
+  /** Its reservation is replaced when the model changes. */
+  readonly unsettled: { reservation: Reservation | undefined };
 }
 
 export class ModelChain implements FallbackModels {
@@ -52,21 +52,21 @@ export class ModelChain implements FallbackModels {
   }
 
   async #runAs(id: string): Promise<ChainedRequest> {
-    const { turn, accounting, body, reservation } = this.#options;
+    const { turn, accounting, body, unsettled } = this.#options;
     turn.restart();
     const work: Work = { body: { ...body, model: id } };
     await turn.rules.request(work);
     turn.requestedModel = this.#asked;
     const request = turn.request ?? { ...body, model: id };
-    const former = reservation.current;
+    const former = unsettled.reservation;
     former?.settle(undefined);
     const reserved = await accounting.reserve(turn, request);
     if (reserved instanceof Refusal) {
       // The usage of the attempts that were made is still counted.
-      if (former) reservation.current = accounting.unlimited(turn, request);
+      if (former) unsettled.reservation = accounting.unlimited(turn, request);
       throw reserved;
     }
-    reservation.current = reserved;
+    unsettled.reservation = reserved;
     await turn.rules.edit(work);
     return { payload: { kind: 'json', work }, expected: reserved };
   }

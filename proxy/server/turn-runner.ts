@@ -1,33 +1,23 @@
-// THE RUN OF A TURN: admission, rules, reservation, dispatch, and its one end. Every handler returns how its turn ended. Only this file
-// settles the usage, writes the row, and ends the client's answer.
+// The run of a turn, from its admission to its one end. Every handler returns how its turn ended. Only this file settles the usage, writes the
+// row, and ends the client's answer.
 import type { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
 import type { Admission } from '../admission/admission.ts';
-import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { AnswerHandler } from '../answers/answer-handler.ts';
 import type { Log } from '../base/process/log.ts';
-import { SlicedWork } from '../base/process/slices.ts';
 import type { TurnClient } from '../dispatch/client.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { CloseReply } from '../dispatch/reply/reply-context.ts';
-import type { ChainedRequest, DispatchEnd, DispatchRequest, Payload } from '../dispatch/request/dispatch-request.ts';
-import type { Accounting } from '../keys/accounting.ts';
+import type { DispatchedTurn } from '../dispatch/request/dispatch-request.ts';
 import type { Reservation } from '../keys/reservation.ts';
-import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import { type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow, type TokenCounts } from '../turn/reply/turn-result.ts';
-import { fallbacksOf } from '../turn/routes/fallbacks.ts';
+import { type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/reply/turn-result.ts';
 import type { RouteKind } from '../turn/routes/kinds.ts';
 import type { Answer } from '../turn/surface.ts';
-import { asksForCompaction } from '../turn/trigger-item.ts';
-import type { Body, Work } from '../turn/turn.ts';
-import { ModelChain } from './model-chain.ts';
+import { type DispatchedTurnServices, DispatchedTurns, type Served, type Unsettled } from './dispatched-turns.ts';
 
-export interface RunnerServices {
+export interface RunnerServices extends DispatchedTurnServices {
   readonly capacity: { readonly admission: Admission };
-  readonly guard: OverloadGuard;
-  readonly accounting: Accounting;
-  readonly histories: WebsocketHistories;
   readonly turnMetrics: TurnMetrics;
   readonly log: Log;
 }
@@ -38,106 +28,45 @@ export interface TurnHandlers {
   readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
 }
 
-/** How a turn was served. */
-type Served = DispatchEnd | { readonly kind: 'answered'; readonly answer: Answer };
-
 export class TurnRunner {
   readonly #services: RunnerServices;
-  readonly #handlers: TurnHandlers;
+  readonly #answers: TurnHandlers['answers'];
+  readonly #dispatched: DispatchedTurns;
 
-  constructor(services: RunnerServices, handlers: TurnHandlers) {
+  constructor(services: RunnerServices, { dispatch, answers }: TurnHandlers) {
     this.#services = services;
-    this.#handlers = handlers;
+    this.#answers = answers;
+    this.#dispatched = new DispatchedTurns(services, dispatch);
   }
 
   /**
-   * Never rejects. Each phase is awaited, even if it does not have to wait, so that the turns of a batch pass it together.
+   * Never rejects.
    * @param ended called once, when the row of the turn is written
    * @returns how the turn ended for its client
    */
   async run(turn: LiveTurn, client: TurnClient, ended: () => void): Promise<Ending> {
     let served: Served;
-    let attempts = NO_ATTEMPTS;
-    const reservation: { current: Reservation | undefined } = { current: undefined };
+    const unsettled: Unsettled = { attempts: NO_ATTEMPTS, reservation: undefined };
     try {
       turn.rules.admit();
       const { kind, method } = turn.route;
       if (method === 'WS' && turn.client === 'http') throw upgradeRequired();
       if (!kind) throw new Refusal('unsupported_endpoint');
-      if (isDispatched(turn)) {
-        const overloaded = this.#services.guard.refusal(turn.at);
-        if (overloaded) throw overloaded;
-        let payload: Payload;
-        let request: Body | undefined;
-        let chain: ModelChain | undefined;
-        let chained: ChainedRequest | undefined;
-        const { payload: how, asCompaction, metered, noOutput } = turn.kind;
-        if (how === 'stream') payload = { kind: 'stream', open: client.upload() };
-        else if (how === 'multipart') payload = { kind: 'stream', open: await client.parts(turn.rules.parts()) };
-        else {
-          const work: Work = how === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
-          turn.bodyBytes = client.bodyBytes;
-          if (client.isLarge) turn.large = new SlicedWork(turn.key.id);
-          if (client.upstreamSocket && turn.hasApiAccounts) {
-            work.body = this.#services.histories.extended(turn, work.body, client.bodyBytes, client.upstreamSocket);
-          }
-          if (metered) request = { ...work.body, ...(noOutput && { generate: false }) };
-          if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
-          turn.liveSocket = client.upstreamSocket;
-          const asked = request;
-          const chainOf = (): ModelChain | undefined => {
-            const fallbacks = asked && fallbacksOf(turn.pool.models, { model: turn.model?.id, kind: turn.kind, body: asked });
-            return fallbacks && new ModelChain({ turn, accounting: this.#services.accounting, body: asked, reservation }, fallbacks);
-          };
-          try {
-            await turn.rules.request(work);
-            chain = chainOf();
-          } catch (thrown) {
-            // The model is known, but none of its accounts is routable. A fallback may be (AA75).
-            if (!(thrown instanceof Refusal) || thrown.code !== 'no_eligible_account') throw thrown;
-            chain = chainOf();
-            const restore = turn.checkpoint();
-            chained = await chain?.next();
-            if (!chained) {
-              restore();
-              throw thrown;
-            }
-          }
-          if (metered) request = turn.request ?? request;
-          payload = chained?.payload ?? { kind: 'json', work };
-        }
-        if (turn.checked) served = { kind: 'answered', answer: turn.checked };
-        else {
-          let expected = chained?.expected;
-          if (!expected) {
-            await turn.large?.pause();
-            const reserved = await this.#services.accounting.reserve(turn, request);
-            if (reserved instanceof Refusal) throw reserved;
-            reservation.current = reserved;
-            expected = reserved;
-            if (payload.kind === 'json') await turn.rules.edit(payload.work);
-          }
-          const countOutput: DispatchRequest['countOutput'] = (event) => reservation.current?.countOutput(event);
-          const estimateUsage = (): TokenCounts | undefined => reservation.current?.estimatedUsage();
-          const dispatched = await this.#handlers.dispatch.run({ turn, payload, client, countOutput, estimateUsage, expected, chain });
-          attempts = dispatched.attempts;
-          served = dispatched.end;
-        }
-      } else served = await this.#answer(turn, client);
+      served = isDispatched(turn) ? await this.#dispatched.run(turn, client, unsettled) : await this.#answer(turn, client);
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       served = { kind: 'refused', refusal: refusalOf(thrown) };
     }
     const measuring = served.kind === 'refused' ? turn.measure(served.refusal) : undefined;
     if (measuring) await measuring;
-    const ending = this.#end(turn, client, served, attempts, reservation.current);
+    const ending = this.#end(turn, client, served, unsettled);
     ended();
     return ending;
   }
 
   /** Ends a turn that no row of the route table serves. It has a row like any other (S5). */
   refuse(turn: LiveTurn, client: TurnClient, refusal: Refusal): Ending {
-    return this.#end(turn, client, { kind: 'refused', refusal }, NO_ATTEMPTS, undefined);
+    return this.#end(turn, client, { kind: 'refused', refusal }, { attempts: NO_ATTEMPTS, reservation: undefined });
   }
 
   /** Writes the row of a request whose refusal was written to the socket itself. */
@@ -167,7 +96,7 @@ export class TurnRunner {
 
   async #answer(turn: LiveTurn, client: TurnClient): Promise<Served> {
     const { admission } = this.#services.capacity;
-    const handler = turn.route.kind && this.#handlers.answers[turn.route.kind];
+    const handler = turn.route.kind && this.#answers[turn.route.kind];
     if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
     const entering = admission.acquire({ class: turn.route.class, key: turn.identity?.key, onGone: (left) => client.onGone(left) });
     const slot = entering instanceof Promise ? await entering : entering;
@@ -180,7 +109,7 @@ export class TurnRunner {
   }
 
   /** The one end of a turn: the end phases of its rules, the client's answer, the reservation, and the row. */
-  #end(turn: LiveTurn, client: TurnClient, served: Served, attempts: Attempts, reservation: Reservation | undefined): Ending {
+  #end(turn: LiveTurn, client: TurnClient, served: Served, { attempts, reservation }: Unsettled): Ending {
     const { detachedMs } = client;
     if (detachedMs !== undefined) turn.note('detached_ms', detachedMs);
     const { ending, write } = closing(turn, client, served, attempts);
@@ -213,7 +142,7 @@ export class TurnRunner {
   }
 }
 
-const isDispatched = (turn: LiveTurn): turn is DispatchRequest['turn'] => turn.kind?.served === 'dispatch';
+const isDispatched = (turn: LiveTurn): turn is DispatchedTurn => turn.kind?.served === 'dispatch';
 
 /** How the turn ends for its client, and what remains to be written. */
 function closing(

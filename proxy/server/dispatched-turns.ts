@@ -1,0 +1,125 @@
+// Turns that go to an account: the overload guard, the body, the request's rules, the reservation, and the dispatch.
+import type { OverloadGuard } from '../admission/overload-guard.ts';
+import { SlicedWork } from '../base/process/slices.ts';
+import type { TurnClient } from '../dispatch/client.ts';
+import type { Dispatch } from '../dispatch/dispatch.ts';
+import type { ChainedRequest, DispatchEnd, DispatchedTurn, Payload } from '../dispatch/request/dispatch-request.ts';
+import type { Accounting } from '../keys/accounting.ts';
+import type { Reservation } from '../keys/reservation.ts';
+import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
+import type { Attempts } from '../turn/reply/turn-result.ts';
+import { fallbacksOf } from '../turn/routes/fallbacks.ts';
+import type { Answer } from '../turn/surface.ts';
+import { asksForCompaction } from '../turn/trigger-item.ts';
+import type { Body, Work } from '../turn/turn.ts';
+import { ModelChain } from './model-chain.ts';
+
+/** How a turn was served. */
+export type Served = DispatchEnd | { readonly kind: 'answered'; readonly answer: Answer };
+
+/** What the end of a turn settles, even if a phase of the turn throws. */
+export interface Unsettled {
+  attempts: Attempts;
+  reservation: Reservation | undefined;
+}
+
+export interface DispatchedTurnServices {
+  readonly guard: OverloadGuard;
+  readonly accounting: Accounting;
+  readonly histories: WebsocketHistories;
+}
+
+interface ReadRequest {
+  readonly payload: Payload;
+  /** The client's body before rules edit it. Undefined for kinds whose tokens are not counted. */
+  readonly asked: Body | undefined;
+}
+
+export class DispatchedTurns {
+  readonly #services: DispatchedTurnServices;
+  readonly #dispatch: Dispatch;
+
+  constructor(services: DispatchedTurnServices, dispatch: Dispatch) {
+    this.#services = services;
+    this.#dispatch = dispatch;
+  }
+
+  /**
+   * Each phase is awaited, even if it does not have to wait, so that the turns of a batch pass it together.
+   * @throws Refusal
+   */
+  async run(turn: DispatchedTurn, client: TurnClient, unsettled: Unsettled): Promise<Served> {
+    const overloaded = this.#services.guard.refusal(turn.at);
+    if (overloaded) throw overloaded;
+    const { payload, asked } = await this.#read(turn, client);
+    const unroutable = payload.kind === 'json' ? await applyRules(turn, payload.work) : undefined;
+    const chain = asked && this.#chainOf(turn, asked, unsettled);
+    const fallback = unroutable && (await firstFallback(turn, chain));
+    if (unroutable && !fallback) throw unroutable;
+    if (turn.checked) return { kind: 'answered', answer: turn.checked };
+    const { expected, payload: sent } = fallback ?? (await this.#reserve(turn, payload, asked && (turn.request ?? asked), unsettled));
+    const dispatched = await this.#dispatch.run({
+      turn,
+      payload: sent,
+      client,
+      countOutput: (event) => unsettled.reservation?.countOutput(event),
+      estimateUsage: () => unsettled.reservation?.estimatedUsage(),
+      expected,
+      chain,
+    });
+    unsettled.attempts = dispatched.attempts;
+    return dispatched.end;
+  }
+
+  async #read(turn: DispatchedTurn, client: TurnClient): Promise<ReadRequest> {
+    const { payload, asCompaction, metered, noOutput } = turn.kind;
+    if (payload === 'stream') return { payload: { kind: 'stream', open: client.upload() }, asked: undefined };
+    if (payload === 'multipart') {
+      return { payload: { kind: 'stream', open: await client.parts(turn.rules.parts()) }, asked: undefined };
+    }
+    const work: Work = payload === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
+    turn.bodyBytes = client.bodyBytes;
+    if (client.isLarge) turn.large = new SlicedWork(turn.key.id);
+    turn.liveSocket = client.upstreamSocket;
+    if (client.upstreamSocket && turn.hasApiAccounts) {
+      work.body = this.#services.histories.extended(turn, work.body, client.bodyBytes, client.upstreamSocket);
+    }
+    if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
+    const asked = metered ? { ...work.body, ...(noOutput && { generate: false }) } : undefined;
+    return { payload: { kind: 'json', work }, asked };
+  }
+
+  #chainOf(turn: DispatchedTurn, body: Body, unsettled: Unsettled): ModelChain | undefined {
+    const fallbacks = fallbacksOf(turn.pool.models, { model: turn.model?.id, kind: turn.kind, body });
+    return fallbacks && new ModelChain({ turn, accounting: this.#services.accounting, body, unsettled }, fallbacks);
+  }
+
+  async #reserve(turn: DispatchedTurn, payload: Payload, request: Body | undefined, unsettled: Unsettled): Promise<ChainedRequest> {
+    await turn.large?.pause();
+    const reserved = await this.#services.accounting.reserve(turn, request);
+    if (reserved instanceof Refusal) throw reserved;
+    unsettled.reservation = reserved;
+    if (payload.kind === 'json') await turn.rules.edit(payload.work);
+    return { payload, expected: reserved };
+  }
+}
+
+/** @returns the refusal of a known model without a routable account. A fallback may have one (AA75). */
+async function applyRules(turn: DispatchedTurn, work: Work): Promise<Refusal | undefined> {
+  try {
+    await turn.rules.request(work);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof Refusal && thrown.code === 'no_eligible_account') return thrown;
+    throw thrown;
+  }
+}
+
+/** The request for the first fallback that can serve the turn. If there is none, the turn is as it was. */
+async function firstFallback(turn: DispatchedTurn, chain: ModelChain | undefined): Promise<ChainedRequest | undefined> {
+  const restore = turn.checkpoint();
+  const request = await chain?.next();
+  if (!request) restore();
+  return request;
+}
