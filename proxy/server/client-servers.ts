@@ -3,9 +3,9 @@ import { createServer, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type SecureContextOptions, Server as TlsServer } from 'node:tls';
+import { connectionBelow, takeOverConnections } from '../base/process/internals/socket-internals.ts';
 import { listenAt, listenOn } from '../base/process/listen-on.ts';
 import type { Counters } from '../base/process/metrics.ts';
-import { connectionBelow, takeOverConnections } from '../base/process/node-internals.ts';
 import type { Config, LoadedConfig, TlsMaterial } from '../config/config.ts';
 
 export interface ClientServersOptions {

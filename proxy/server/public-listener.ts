@@ -5,7 +5,7 @@ import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { UploadMeter } from '../base/bytes/upload-meter.ts';
 import { Batches } from '../base/process/batch.ts';
-import { endConnectionAfter } from '../base/process/node-internals.ts';
+import { endConnectionAfter } from '../base/process/internals/response-internals.ts';
 import { connectionOf } from '../clients/http/connections/client-connection.ts';
 import { Cors } from '../clients/http/connections/cors.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/connections/idle-connections.ts';

@@ -1,7 +1,8 @@
 // Pings the websockets of clients and accounts, and ends those whose peer does not answer, because a peer that died sends no close frame.
 import type { WebSocket } from 'ws';
 import type { Clock } from '../time/clock.ts';
-import { connectionUnder, unsentBytes } from './node-internals.ts';
+import { unsentBytes } from './internals/socket-internals.ts';
+import { connectionUnder } from './internals/ws-internals.ts';
 
 const PING_EVERY_MS = 25_000;
 /** The number of unanswered pings after which a socket is ended. */

@@ -1,8 +1,8 @@
 // `serve`: runs the gateway until SIGTERM or SIGINT. SIGHUP reloads its configuration.
 import type { AddressInfo } from 'node:net';
 import { constants } from 'node:os';
+import { keepTickObject } from '../../base/process/internals/tick-object.ts';
 import { Log, placeOf } from '../../base/process/log.ts';
-import { keepTickObject } from '../../base/process/node-internals.ts';
 import { stateOf } from '../../config/file/file-watch.ts';
 import { loadConfig } from '../../config/loading/load.ts';
 import { type Addresses, Gateway } from '../../gateway/gateway.ts';

@@ -4,7 +4,7 @@ import { type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { type Readable, Stream } from 'node:stream';
-import { isHandshaking } from '../../base/process/node-internals.ts';
+import { isHandshaking } from '../../base/process/internals/socket-internals.ts';
 import type { EgressRoute } from '../egress/route.ts';
 
 /** Shorter than the idle timeouts of servers, because a POST on a connection that the server has just closed would be lost. */

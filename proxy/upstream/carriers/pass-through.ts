@@ -2,7 +2,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy-3';
-import { detachedRequest, detachedResponse, disableFetchPath } from '../../base/process/node-internals.ts';
+import { detachedRequest, detachedResponse, disableFetchPath } from '../../base/process/internals/http-proxy-internals.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import type { Headers } from '../../turn/turn.ts';
 import type { EgressRoute } from '../egress/route.ts';

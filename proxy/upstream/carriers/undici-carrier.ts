@@ -1,7 +1,7 @@
 // Carries turns over HTTP with undici: one pool per account origin, without a limit on connections.
 import type { Dispatcher } from 'undici';
 import { type Batch, Batches } from '../../base/process/batch.ts';
-import { passContinue } from '../../base/process/node-internals.ts';
+import { passContinue } from '../../base/process/internals/undici-internals.ts';
 import type { EgressRoute } from '../egress/route.ts';
 import { Pool } from '../undici-parts.ts';
 import {

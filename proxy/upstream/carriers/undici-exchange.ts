@@ -1,7 +1,7 @@
 // A request to an account and its reply over undici: the head, SSE events or bytes, and the end. Each wait has a deadline.
 import type { Dispatcher } from 'undici';
 import type { Batch } from '../../base/process/batch.ts';
-import { releaseRawHeaders } from '../../base/process/node-internals.ts';
+import { releaseRawHeaders } from '../../base/process/internals/undici-internals.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import { TooMuchHeld } from '../../turn/reply/held-bytes.ts';
 import type { Headers } from '../../turn/turn.ts';

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
-import { stopReading } from '../../../base/process/node-internals.ts';
+import { stopReading } from '../../../base/process/internals/request-reading.ts';
 
 /** The size from which a piece is passed on at once. */
 const PIECE_BYTES = 16_384;

@@ -1,7 +1,7 @@
 // Limits the pace at which bodies are read. One read of a connection may contain ten thousand small pieces, and the reads of many
 // connections fit into one iteration of the event loop. All other turns would wait for them (Q38).
 import type { IncomingMessage } from 'node:http';
-import { readInParts, stopReading } from '../../../base/process/node-internals.ts';
+import { readInParts, stopReading } from '../../../base/process/internals/request-reading.ts';
 import { nextSlice } from '../../../base/process/slices.ts';
 
 /**

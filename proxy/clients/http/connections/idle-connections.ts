@@ -1,8 +1,8 @@
 // Closes client connections without progress: idle ones after KEEP_ALIVE_MS, and those whose client does not read its answer after
 // stalledMs.
 import type { Socket } from 'node:net';
+import { disableSocketTimeout, unsentBytes } from '../../../base/process/internals/socket-internals.ts';
 import type { Counters } from '../../../base/process/metrics.ts';
-import { disableSocketTimeout, unsentBytes } from '../../../base/process/node-internals.ts';
 import { type ClientConnection, connectionOf } from './client-connection.ts';
 
 /**

@@ -1,8 +1,8 @@
 // New client connections. The first line is awaited until a deadline and checked for its protocol. Then Node's HTTP parser gets the
 // connection.
 import type { Socket } from 'node:net';
+import { unshiftInParts } from '../../../base/process/internals/request-reading.ts';
 import type { CounterName } from '../../../base/process/metrics.ts';
-import { unshiftInParts } from '../../../base/process/node-internals.ts';
 import type { Refusal } from '../../../turn/errors/refusal.ts';
 import { OTHER_VERSION } from './framing.ts';
 import { HEADERS_LATE } from './raw-refusal.ts';

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { endConnectionAfter } from '../../../base/process/node-internals.ts';
+import { endConnectionAfter } from '../../../base/process/internals/response-internals.ts';
 import type { PipeEnd, PipeOptions } from '../../../dispatch/client.ts';
 import { limitSilence } from '../../../upstream/carriers/stream-body.ts';
 import { breakOff, drain } from './write-answer.ts';

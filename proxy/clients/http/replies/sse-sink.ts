@@ -1,6 +1,6 @@
 // The SSE stream of a native client. It writes the account's bytes as whole events, with one write per upstream chunk.
 import type { ServerResponse } from 'node:http';
-import { takeOverChunking } from '../../../base/process/node-internals.ts';
+import { takeOverChunking } from '../../../base/process/internals/response-internals.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { replyText } from '../../../turn/reply/reply-text.ts';

@@ -1,6 +1,6 @@
 // Writes whole answers and refusals to HTTP clients, reads or drops the rest of the request, and gives up answers that cannot be finished.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { keepsConnection, whenConnected } from '../../../base/process/node-internals.ts';
+import { keepsConnection, whenConnected } from '../../../base/process/internals/response-internals.ts';
 import type { Refusal } from '../../../turn/errors/refusal.ts';
 import { discard, isWhole, waitsForContinue } from '../bodies/request-body.ts';
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Batch, Batches } from '../../../base/process/batch.ts';
 import type { Heartbeat } from '../../../base/process/heartbeat.ts';
-import { connectionUnder, joinParts } from '../../../base/process/node-internals.ts';
+import { connectionUnder, joinParts } from '../../../base/process/internals/ws-internals.ts';
 import type { LivePin } from '../../../turn/continuation.ts';
 import type { CarrierFailure } from '../../../turn/errors/failure.ts';
 import { TooMuchHeld } from '../../../turn/reply/held-bytes.ts';
