@@ -6,7 +6,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { bearerOf, type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { holdTime } from '../support/held-time.ts';
 import { freshDatabase, ownPostgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -97,6 +99,24 @@ test('[Q34] while the database is gone keys with limits get 503 at once, and all
   });
   await limitsAreBack(gate);
   assert.equal((await limited(gate)).status, 200);
+});
+
+test('[Q34] when the network drops everything a turn is answered within two seconds', { timeout: 3 * PATIENCE_MS }, async (context) => {
+  const direct = await freshDatabase();
+  const link = await Link.open(direct);
+  context.after(() => link.close());
+  await using gate = await start({ store: link.url(direct) });
+  assert.equal((await limited(gate)).status, 200);
+  const waits = waitsForDatabase(context);
+  link.stop();
+  const pass = holdTime(context);
+  const refused = limited(gate);
+  while (waits() === 0) await setImmediate();
+  await pass(2_000);
+  assert.equal((await refused).status, 503);
+  context.mock.restoreAll();
+  context.mock.timers.reset();
+  link.resume();
 });
 
 test('[Q34] when the network drops everything turns wait until a deadline, and later turns do not wait', {

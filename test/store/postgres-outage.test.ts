@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { ChangeFeed } from '../../store/change-feed.ts';
 import { openStore, type Store, type StoreOptions } from '../../store/store.ts';
+import { holdTime } from '../support/held-time.ts';
 import { freshDatabase, ownPostgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
@@ -63,6 +64,30 @@ suite('[Q34] a database that does not answer', () => {
     await back(store);
     assert.deepEqual(await store.usage.load(0), [usageRow()]);
     assert.deepEqual(notices, ['store_unreachable', 'store_reachable']);
+  });
+
+  test('makes a read fail within two seconds, also if it waited for a connection before', async (context) => {
+    const { url, link } = await linked(context);
+    const store = await opened(context, link.url(url));
+    await store.credentials.find('north');
+    link.stop();
+    const pass = holdTime(context);
+    const connect = pg.Pool.prototype.connect as (this: pg.Pool) => Promise<pg.PoolClient>;
+    context.mock.method(pg.Pool.prototype, 'connect', async function (this: pg.Pool) {
+      await new Promise<void>((resolve) => setTimeout(resolve, 900));
+      return connect.call(this);
+    });
+    let failed = false;
+    const read = fails(store).then(() => {
+      failed = true;
+    });
+    await pass(1_900);
+    assert.equal(failed, false, 'it waits for its statement');
+    await pass(100);
+    assert.equal(failed, true);
+    await read;
+    context.mock.restoreAll();
+    context.mock.timers.reset();
   });
 
   test('does not wait for connections that were cut: the next statement has a new one', async (context) => {
