@@ -52,6 +52,7 @@ const onRoute = (rules: readonly Rule[], kind: RouteKind | undefined): readonly 
 export class RuleChain {
   readonly rules: readonly Rule[];
   /** The rules of a phase, in the order in which they run. */
+  readonly admit: readonly Link[];
   readonly edit: readonly Link[];
   readonly attempt: readonly Link[];
   readonly head: readonly Link[];
@@ -71,6 +72,7 @@ export class RuleChain {
     this.memories = rules.map((rule) => (rule.request ? SKIP : undefined));
     const down = rules.map((rule, index) => ({ rule, index }));
     const up = down.toReversed();
+    this.admit = down.filter(({ rule }) => rule.admit);
     this.edit = down.filter(({ rule }) => rule.edit);
     this.attempt = down.filter(({ rule }) => rule.attempt);
     this.head = up.filter(({ rule }) => rule.head);

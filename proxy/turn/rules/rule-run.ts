@@ -12,6 +12,7 @@ export class RuleRun {
   readonly #chain: RuleChain;
   /** The memory of each rule. It is `SKIP` if the rule's later phases do not run. Set when the request phases have run. */
   #memories: readonly unknown[];
+  #isAdmitted = false;
 
   constructor(chain: RuleChain, turn: Turn) {
     this.#chain = chain;
@@ -19,8 +20,11 @@ export class RuleRun {
     this.#memories = chain.memories;
   }
 
+  /** Runs the rules once: a websocket turn is admitted when its session is looked up, before its run. @throws Refusal */
   admit(): void {
-    for (const rule of this.#chain.rules) rule.admit?.(this.#turn);
+    if (this.#isAdmitted) return;
+    for (const { rule } of this.#chain.admit) rule.admit?.(this.#turn);
+    this.#isAdmitted = true;
   }
 
   /** Returns a promise only if a rule has to wait. */
