@@ -137,6 +137,7 @@ export class AttemptSender implements Confidential {
       estimateUsage,
       trim,
       model: turn.model && models.accountModel(account, turn.model.id),
+      isConnected: this.#socket?.isOpenAt(lease.upstream.websocketCarrier, session),
     };
     let composed: ComposedAttempt;
     try {

@@ -5,6 +5,7 @@ import type { AccountConfig } from '../turn/settings.ts';
 import type { EffectiveMode } from '../upstream/carriers/websocket/kept-responses.ts';
 import type { SocketSlot } from '../upstream/carriers/websocket/socket-slot.ts';
 import { CONNECTION_LIMIT } from '../upstream/carriers/websocket/upstream-socket.ts';
+import type { WebsocketCarrier } from '../upstream/carriers/websocket/websocket-carrier.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
 import type { DispatchRequest } from './request/dispatch-request.ts';
@@ -78,9 +79,17 @@ export class TurnSocket {
     return false;
   }
 
-  /** Closes a live socket of another session, unless the turn continues a response on it. @param session the header of a new upgrade */
+  /**
+   * Whether a frame for an account goes over the live socket.
+   * @param carrier the carrier of the account @param session the header of a new upgrade
+   */
+  isOpenAt(carrier: Pick<WebsocketCarrier, 'isOpen'>, session: string | undefined): boolean {
+    return carrier.isOpen(this.slot) && this.#isIn(session);
+  }
+
+  /** Closes a live socket of another session. @param session the header of a new upgrade */
   inSession(session: string | undefined): void {
-    if (this.#anchor === undefined && this.slot.account !== undefined && this.slot.session !== session) this.slot.close();
+    if (this.slot.account !== undefined && !this.#isIn(session)) this.slot.close();
   }
 
   /** Whether a frame of this size can be sent. Otherwise the turn goes over HTTP. @throws Refusal if it continues a response */
@@ -118,6 +127,11 @@ export class TurnSocket {
   refusal(last: Failure): Refusal | undefined {
     if (this.#anchor === undefined) return last.error.code === CONNECTION_LIMIT ? new Refusal('upstream_error') : undefined;
     return last.cause === 'network' || this.isAtFault(last) ? anchorNotFound() : undefined;
+  }
+
+  /** Whether the live socket has this session, or a response that the turn continues. */
+  #isIn(session: string | undefined): boolean {
+    return this.#anchor !== undefined || this.slot.session === session;
   }
 
   #refuseSize(): void {

@@ -3,7 +3,7 @@ import { ItemPlaces } from '../../turn/errors/item-places.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AdaptedName } from '../../turn/provider/adapted.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import type { EncodedAttempt, EncodedRequest } from '../../turn/provider/provider-requests.ts';
+import type { EncodedAttempt, EncodedRequest, RequestHead } from '../../turn/provider/provider-requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import type { CarrierRequest } from '../../upstream/carriers/carrier.ts';
 import type { Upload } from '../client.ts';
@@ -12,6 +12,8 @@ export interface Composition extends EncodedAttempt {
   readonly provider: ProviderApi;
   /** Removes values from the request that this account did not issue. */
   readonly trim: (out: Outgoing) => void;
+  /** Whether a frame would go over an open websocket. */
+  readonly isConnected?: boolean | undefined;
 }
 
 /** The request of an attempt. */
@@ -37,9 +39,12 @@ export function composeJson(body: Body, composition: Composition): Composed {
   return encoded(provider.requests.json(out, composition), out, untoldCap(turn, body, out));
 }
 
+/** The head of a frame over an open websocket. Only an upgrade has headers. */
+const CONNECTED: RequestHead = { method: 'GET', path: '', headers: {} };
+
 /** Makes a `response.create` frame; undefined for an API without websockets. */
 export function composeFrame(body: Body, composition: Composition): Composed | undefined {
-  const { turn, provider, trim } = composition;
+  const { turn, provider, trim, isConnected } = composition;
   const { frames } = provider.requests;
   if (!frames) return undefined;
   const type = 'response.create';
@@ -48,7 +53,9 @@ export function composeFrame(body: Body, composition: Composition): Composed | u
   trim(out);
   // Set again, because a rule may have removed all members that it does not list.
   out.body.type = type;
-  return encoded(frames.encode(out, composition), out, untoldCap(turn, body, out));
+  const frame = frames.encode(out, composition);
+  const head = isConnected ? CONNECTED : frames.upgrade(out, composition);
+  return encoded({ ...head, ...frame }, out, untoldCap(turn, body, out));
 }
 
 /** Makes a request with a body that is passed on. Rules see an empty body. @param upload undefined for methods without a body */
@@ -74,8 +81,8 @@ function untoldCap({ identity }: LiveTurn, { max_output_tokens: cap }: Body, out
   return identity?.key.output_tokens && !told && typeof cap === 'number' ? cap : undefined;
 }
 
-function outgoing({ turn, account, provider }: Composition, carrier: Outgoing['carrier'], body: Body): Outgoing {
-  const { path, headers } = provider.requests.begin(turn);
+function outgoing({ turn, account, provider, isConnected }: Composition, carrier: Outgoing['carrier'], body: Body): Outgoing {
+  const { path, headers } = isConnected && carrier === 'websocket' ? { path: '', headers: {} } : provider.requests.begin(turn);
   const places = provider.name === 'agent' ? undefined : new ItemPlaces();
   return { account, api: provider.name, carrier, path, headers, body, places };
 }

@@ -36,9 +36,10 @@ export const agentRequests: ProviderRequests = {
   },
 
   frames: {
-    encode(out, context) {
+    encode: ({ body }) => ({ body: Buffer.from(JSON.stringify(body)) }),
+    upgrade(out, context) {
       out.headers['openai-beta'] = withWebsockets(out.headers['openai-beta']);
-      return { method: 'GET', path: out.path, headers: identified(out.headers, context), body: Buffer.from(JSON.stringify(out.body)) };
+      return { method: 'GET', path: out.path, headers: identified(out.headers, context) };
     },
     maxBytes: 15_728_640,
     isAbsent: (status) => NO_WEBSOCKET.has(status),

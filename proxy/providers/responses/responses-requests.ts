@@ -48,6 +48,7 @@ export class ResponsesRequests implements ProviderRequests {
     this.#cacheKeys = new CacheKeys(services);
     this.frames = {
       encode: (out, context) => this.#frame(out, context),
+      upgrade: (out, context) => ({ method: 'GET', path: TURNS, headers: apiHeaders(out, context, {}) }),
       maxBytes: 15_728_640,
       isAbsent: (status) => NO_WEBSOCKET.has(status),
     };
@@ -105,16 +106,7 @@ export class ResponsesRequests implements ProviderRequests {
     const joined = withJoinedTools(out);
     const way = asksToCompact(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
     const body = this.#body(asCompaction(joined, way), context, { account, isFrame: true, adapted, places: out.places });
-    const headers = apiHeaders(out, context, {});
-    const bytes = encodeJson(body).bytes;
-    return {
-      method: 'GET',
-      path: TURNS,
-      headers,
-      body: bytes,
-      ...listed(adapted),
-      adjusts: this.#adjusts(account, body),
-    };
+    return { body: encodeJson(body).bytes, ...listed(adapted), adjusts: this.#adjusts(account, body) };
   }
 
   #image(out: Outgoing, context: EncodedAttempt): EncodedRequest {

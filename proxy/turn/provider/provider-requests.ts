@@ -48,7 +48,7 @@ export interface EncodedRequest extends RequestHead {
   readonly adjusts?: (failure: Failure) => boolean;
 }
 
-export interface EncodedFrame extends EncodedRequest {
+export interface EncodedFrame extends Pick<EncodedRequest, 'adapted' | 'adjusts'> {
   readonly body: Buffer;
 }
 
@@ -66,8 +66,10 @@ export interface ProviderRequests {
 }
 
 export interface ProviderFrames {
-  /** Encodes a turn as one frame. The headers are those of the upgrade, in case a connection has to be opened. */
+  /** Encodes a turn as one frame. */
   encode(out: Outgoing, context: EncodedAttempt): EncodedFrame;
+  /** The request for the upgrade. Called only if a connection has to be opened. */
+  upgrade(out: Outgoing, context: EncodedAttempt): RequestHead;
   /** The largest frame. Larger turns are sent over HTTP. */
   readonly maxBytes: number;
   /** Whether an upgrade that was refused with this status means that the account has no websocket (Q6). */
