@@ -6,28 +6,55 @@ import type { Body } from '../turn/turn.ts';
 /** The longest id that is kept as it is. Native clients send UUIDs, and no client may decide how much memory an id takes. */
 const LONGEST_ID = 64;
 
-/** The turn id, and digests of members that may contain a prompt. */
-export interface TurnIdentity {
-  /** The client's own id, which all frames of a tool loop share. A long id is replaced by its digest. */
-  readonly turnId: string;
+/** Digests of members that may contain a prompt. */
+interface Digests {
   /** The digest of model, tools, tool choice, reasoning and text. */
   readonly settings: string;
   /** The digests of the items of `input`. */
   readonly items: readonly string[];
 }
 
-/** The identity of a turn. Undefined for a frame without a turn id and for a prewarm: such turns end with their connection. */
-export function identityOf(body: Body, digest: ProcessDigest): TurnIdentity | undefined {
-  const { client_metadata, generate, input } = body;
-  const turnId = isObject(client_metadata) ? client_metadata.turn_id : undefined;
-  if (typeof turnId !== 'string' || turnId === '' || generate === false) return undefined;
-  const { model, tools, tool_choice, reasoning, text } = body;
-  return {
-    turnId: boundedId(turnId, digest),
-    settings: digest.of(JSON.stringify([model, tools, tool_choice, reasoning, text])),
-    items: isList(input) ? input.map((item) => digest.of(JSON.stringify(withoutNotes(item)))) : [],
-  };
+/** The turn id and the digests of a frame. The digests are made when they are first needed, because few clients come back. */
+export class TurnIdentity {
+  /** The client's own id, which all frames of a tool loop share. A long id is replaced by its digest. */
+  readonly turnId: string;
+  readonly #digest: ProcessDigest;
+  /** The frame until its digests are made. */
+  #frame: Body | undefined;
+  #digests: Digests = NO_DIGESTS;
+
+  constructor(turnId: string, frame: Body, digest: ProcessDigest) {
+    this.turnId = boundedId(turnId, digest);
+    this.#frame = frame;
+    this.#digest = digest;
+  }
+
+  get digests(): Digests {
+    this.releaseFrame();
+    return this.#digests;
+  }
+
+  /** Makes the digests, because the frame must not stay in memory for longer. */
+  releaseFrame(): void {
+    if (!this.#frame) return;
+    this.#digests = digestsOf(this.#frame, this.#digest);
+    this.#frame = undefined;
+  }
 }
+
+const NO_DIGESTS: Digests = { settings: '', items: [] };
+
+/** The identity of a turn. Undefined for a frame without a turn id and for a prewarm: such turns end with their connection. */
+export function identityOf(frame: Body, digest: ProcessDigest): TurnIdentity | undefined {
+  const { client_metadata, generate } = frame;
+  const turnId = isObject(client_metadata) ? client_metadata.turn_id : undefined;
+  return typeof turnId !== 'string' || turnId === '' || generate === false ? undefined : new TurnIdentity(turnId, frame, digest);
+}
+
+const digestsOf = ({ model, tools, tool_choice, reasoning, text, input }: Body, digest: ProcessDigest): Digests => ({
+  settings: digest.of(JSON.stringify([model, tools, tool_choice, reasoning, text])),
+  items: isList(input) ? input.map((item) => digest.of(JSON.stringify(withoutNotes(item)))) : [],
+});
 
 export const boundedId = (turnId: string, digest: ProcessDigest): string => (turnId.length > LONGEST_ID ? digest.of(turnId) : turnId);
 
@@ -37,11 +64,11 @@ export const boundedId = (turnId: string, digest: ProcessDigest): string => (tur
  * frames that were written to a broken connection may not have reached the client.
  */
 export function itemsIn(retry: TurnIdentity, { input }: Body, interrupted: TurnIdentity, sent: readonly JsonObject[]): number | undefined {
-  if (retry.turnId !== interrupted.turnId || retry.settings !== interrupted.settings) return undefined;
+  if (retry.turnId !== interrupted.turnId || retry.digests.settings !== interrupted.digests.settings) return undefined;
   const items = isList(input) ? input : [];
   for (let count = Math.min(sent.length, items.length); count >= 0; count--) {
     const from = items.length - count;
-    if (echoes(items.slice(from), sent) && endsWith(retry.items.slice(0, from), interrupted.items)) return count;
+    if (echoes(items.slice(from), sent) && endsWith(retry.digests.items.slice(0, from), interrupted.digests.items)) return count;
   }
   return undefined;
 }

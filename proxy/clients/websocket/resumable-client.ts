@@ -12,6 +12,12 @@ import { FrameClient } from './frame-client.ts';
 import { type LogMemory, TurnLog } from './turn-log.ts';
 import { CLOSE, type WebsocketConnection } from './websocket-connection.ts';
 
+/**
+ * How long the frame of a turn is kept when the turn has ended. Most clients continue within this time, and the digests of their frames are
+ * then not needed.
+ */
+const FRAME_KEPT_MS = 1_000;
+
 export interface ResumableOptions {
   readonly identity: TurnIdentity;
   /** How long the turn continues, or is kept, without its client. */
@@ -155,11 +161,19 @@ export class ResumableClient extends FrameClient implements Resumable {
 
   #startWindow(): void {
     const { clock, windowMs } = this.#options;
+    const end = clock.now() + windowMs;
     this.#cancelWindow();
-    this.#cancelWindow = clock.after(windowMs, () => {
-      if (!this.isOver) this.#options.counters.add('detached_turns_expired');
-      this.cancel();
+    this.#cancelWindow = clock.after(Math.min(FRAME_KEPT_MS, windowMs), () => {
+      this.identity.releaseFrame();
+      const left = end - clock.now();
+      if (left > 0) this.#cancelWindow = clock.after(left, () => this.#expire());
+      else this.#expire();
     });
+  }
+
+  #expire(): void {
+    if (!this.isOver) this.#options.counters.add('detached_turns_expired');
+    this.cancel();
   }
 
   /** Called when the log has no room. With a connected client the turn continues, but cannot be resumed. Without one it ends. */

@@ -6,6 +6,8 @@ import { MemoryGuard } from '../../../proxy/base/bytes/memory-guard.ts';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
 import { ResumableClient } from '../../../proxy/clients/websocket/resumable-client.ts';
 import type { WebsocketConnection } from '../../../proxy/clients/websocket/websocket-connection.ts';
+import { ProcessDigest } from '../../../proxy/encryption/digest.ts';
+import { TurnIdentity } from '../../../proxy/sessions/turn-identity.ts';
 import type { LiveTurn } from '../../../proxy/turn/live-turn.ts';
 import { inUse } from '../../support/memory-in-use.ts';
 import { ManualClock } from '../../support/rehearsal-clock.ts';
@@ -17,28 +19,37 @@ const connection = {
   send: () => true,
 } as unknown as WebsocketConnection;
 
-function started(): { readonly client: ResumableClient; readonly held: readonly WeakRef<object>[] } {
+interface Started {
+  readonly client: ResumableClient;
+  readonly clock: ManualClock;
+  readonly held: readonly WeakRef<object>[];
+}
+
+function started(): Started {
   const turn = { surface: { numbersEvents: false } } as unknown as LiveTurn;
   const tools = [{ type: 'function', name: 'shell' }];
-  const client = new ResumableClient(turn, { json: { type: 'response.create', tools }, bytes: 1 }, connection, {
-    identity: { turnId: 't1', settings: '', items: [] },
+  const json = { type: 'response.create', tools };
+  const clock = new ManualClock();
+  const client = new ResumableClient(turn, { json, bytes: 1 }, connection, {
+    identity: new TurnIdentity('t1', json, new ProcessDigest()),
     windowMs: 30_000,
     memory: { maxBytes: 1_000_000, replies: new MemoryGuard(), maxReplies: 1_000_000 },
     canComeBack: () => true,
-    clock: new ManualClock(),
+    clock,
     counters: new Counters(),
     forget: () => undefined,
   });
-  return { client, held: [new WeakRef(turn), new WeakRef(tools)] };
+  return { client, clock, held: [new WeakRef(turn), new WeakRef(tools)] };
 }
 
-test('a turn that has ended keeps its frames for the client, but neither its request nor its state', async () => {
-  const { client, held } = started();
+test('a turn that has ended keeps its frames for the client, but after a second neither its request nor its state', async () => {
+  const { client, clock, held } = started();
   await client.json();
   const sink = client.sink();
   sink.event({ type: 'response.completed', data: { type: 'response.completed' } });
   sink.close([], { kind: 'completed', shown: true });
   client.ended({ outcome: { kind: 'completed', shown: true }, status: 200, code: null });
+  clock.advance(1_000);
   await setImmediate();
   inUse();
   assert.deepEqual(

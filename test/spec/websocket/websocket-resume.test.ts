@@ -261,6 +261,19 @@ test('[F8.4] without a turn id, or in a session without a name, the turn ends wi
   assert.equal(gate.count('turns_detached'), 0);
 });
 
+test('[F8.4] a retry finds its turn when the frame of the turn is no longer in memory', async () => {
+  const clock = new ManualClock();
+  await using gate = await started({ clock });
+  await dropped(gate, await interrupted(gate, 4));
+  clock.advance(2_000);
+  using socket = await open(gate);
+  socket.send(turnFrame('t1', [userMessage('history'), ...QUESTION]));
+  await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
+  gate.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+  assert.deepEqual([gate.upstream.turns().length, gate.count('turns_resumed')], [1, 1]);
+});
+
 test('[F8.4] after 30 s without its client the turn ends, and the retry is a turn of its own', async () => {
   const clock = new ManualClock();
   await using gate = await started({ clock });
