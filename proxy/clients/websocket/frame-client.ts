@@ -11,7 +11,7 @@ import { TurnControls } from './controls/turn-controls.ts';
 import { errorFrame } from './error-frame.ts';
 import type { Frame } from './frame.ts';
 import { FrameSink, PublicFrameSink } from './frame-sink.ts';
-import { inLane, laneOf, withoutLane, withoutNativeLane } from './lane.ts';
+import { checkLane, inLane, laneOf } from './lane.ts';
 import type { TurnLog } from './turn-log.ts';
 import { TurnOutput } from './turn-output.ts';
 import type { WebsocketConnection } from './websocket-connection.ts';
@@ -32,7 +32,7 @@ export class FrameClient implements TurnClient {
   #gone = false;
   #bodyBytes = 0;
   #isLarge = false;
-  /** The members of the frame that a further response inherits; undefined before the frame was read. */
+  /** The frame whose members a further response inherits; undefined before it was read. */
   #settings: Body | undefined;
   #sink: FrameSink | undefined;
   readonly #left = new Set<() => void>();
@@ -84,17 +84,17 @@ export class FrameClient implements TurnClient {
     return this.#gone;
   }
 
-  /** The frame without its type. It can be read once. @throws Refusal */
+  /** The frame without its type and its lane. It can be read once. @throws Refusal */
   async json(): Promise<Body> {
     const frame = this.#frame;
     this.#frame = undefined;
     if (!frame || frame instanceof Refusal) throw frame ?? new Error('the frame was read before');
-    const { type: _, ...body } = frame.json;
     this.#bodyBytes = frame.bytes;
     this.#isLarge = frame.isLarge === true;
-    const { input: __, previous_response_id: ___, ...settings } = frame.json;
-    this.#settings = settings;
-    return this.turn.surface.numbersEvents ? withoutLane(body) : withoutNativeLane(body);
+    this.#settings = frame.json;
+    if (this.turn.surface.numbersEvents) checkLane(frame.json);
+    const { type: _, stream_id: __, ...body } = frame.json;
+    return body;
   }
 
   form(): Promise<never> {

@@ -7,24 +7,17 @@ import type { Body } from '../../turn/turn.ts';
 /** The longest lane. It is limited because every frame of the reply repeats it. */
 const LONGEST_LANE = 256;
 
-/** Undefined for a frame without a lane, or with one that `withoutLane` refuses. */
+/** Undefined for a frame without a lane, or with one that `checkLane` refuses. */
 export function laneOf({ stream_id: lane }: JsonObject): string | undefined {
   return typeof lane === 'string' && lane.length <= LONGEST_LANE ? lane : undefined;
 }
 
-/** The frame of a client on the compatible surface without its lane. @throws Refusal */
-export function withoutLane(body: Body): Body {
-  const { stream_id: lane, ...rest } = body;
-  if (lane !== undefined && lane !== null && laneOf(body) === undefined) {
-    const message = `\`stream_id\` must be a string of at most ${LONGEST_LANE} characters.`;
-    throw new Refusal('invalid_request', { param: 'stream_id', message });
-  }
-  return rest;
-}
-
-/** The frame of a native client without its lane. The lane is not checked, because native replies do not repeat it. */
-export function withoutNativeLane({ stream_id: _, ...rest }: Body): Body {
-  return rest;
+/** Checks the lane of a client on the compatible surface. Native replies do not repeat it. @throws Refusal */
+export function checkLane(frame: Body): void {
+  const { stream_id: lane } = frame;
+  if (lane === undefined || lane === null || laneOf(frame) !== undefined) return;
+  const message = `\`stream_id\` must be a string of at most ${LONGEST_LANE} characters.`;
+  throw new Refusal('invalid_request', { param: 'stream_id', message });
 }
 
 /** A frame of the reply with its lane. */
