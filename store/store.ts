@@ -46,11 +46,8 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly gateway?: boolean;
 }
 
-/**
- * A turn has at least three rows: its usage by day, its usage by hour, and its request. 50,000 rows are three seconds at 5,000 turns a
- * second.
- */
-const defaults = { queueRows: 50_000, batchRows: 1_500, flushMs: 100, retryMs: [50, 2_000] } as const;
+/** A turn has at least two rows: its usage by day, and its request. 50,000 rows are five seconds at 5,000 turns a second. */
+const defaults = { queueRows: 50_000, batchRows: 1_500, flushMs: 100, gatherMs: 1_000, retryMs: [50, 2_000] } as const;
 
 const NONE: ReadonlySet<StoreErrorCode> = new Set();
 /** Failures that the writer does not report: the driver reports an outage itself, and the others are common and end with the next try. */

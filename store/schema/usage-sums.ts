@@ -1,4 +1,4 @@
-// The sums of usage: of a key's day, and of an hour, to which each request adds in the transaction that writes its rows.
+// The sums of usage: of a key's day, to which a request adds in the transaction that writes its rows, and of an hour.
 import { DAY_MS } from './limit-rows.ts';
 import type { LoggedRequest } from './logged-rows.ts';
 import type { HourSums, UsageDayRow, UsageHourRow, UsagePoolHourRow, UsageRow } from './rows.ts';

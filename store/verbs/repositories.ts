@@ -22,7 +22,6 @@ import {
   usageHours,
 } from '../schema/tables.ts';
 import { hourRowOf } from '../schema/usage-sums.ts';
-import type { TableRow } from '../writing/write-queue.ts';
 import { together, type Writer } from '../writing/writer.ts';
 import { changesVerbs } from './changes.ts';
 import type { Lease } from './lease-verbs.ts';
@@ -98,7 +97,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
       append(row, made = []) {
         const logged = { row, attempts: made };
         for (const [table, its] of logRowsOf(logged)) writer.append(table, its);
-        writer.put(usageHours, hourRowOf(logged));
+        writer.gather(usageHours, hourRowOf(logged));
       },
       list: async (filter) => (await searchRequests(operators(driver), filter)).rows,
       outcomes: (filter) => recentOutcomes(operators(driver), filter),
@@ -178,11 +177,8 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
       add(row, of) {
         if (!of) writer.put(usage, row);
         else {
-          const sums: [TableRow, TableRow] = [
-            [usage, row],
-            [usageHours, hourRowOf(of, row)],
-          ];
-          writer.putTogether(sums, logRowsOf(of));
+          writer.putTogether([usage, row], logRowsOf(of));
+          writer.gather(usageHours, hourRowOf(of, row));
         }
       },
       load: (since) => select(driver, usage, { where: [where('day >= ?', since)] }),

@@ -42,7 +42,7 @@ export class Queue {
   }
 
   /** Appends rows that are written together. They are not merged while they wait. */
-  pushTogether([[table, row], ...others]: readonly [TableRow, ...TableRow[]]): void {
+  pushTogether([table, row]: TableRow, others: readonly TableRow[]): void {
     this.#others += others.length;
     this.#entries.push({ table, row, others });
   }

@@ -12,6 +12,8 @@ export interface WriterOptions extends RetryOptions {
   readonly batchRows: number;
   /** A batch is also written when its first row has waited this long. */
   readonly flushMs: number;
+  /** How long `gather` adds rows up before they are queued. */
+  readonly gatherMs: number;
 }
 
 export interface WriterStats extends RetryStats {
@@ -28,6 +30,9 @@ export class Writer {
   readonly #retry: Retry;
   readonly #options: WriterOptions;
   readonly #queue = new Queue();
+  /** Sums that are not queued yet. */
+  readonly #gathered = new Queue();
+  #gatherTimer: NodeJS.Timeout | undefined;
   #inFlight: readonly Entry[] = [];
   /** Work that runs before the next batch. */
   readonly #pauses: (() => Promise<void>)[] = [];
@@ -69,18 +74,31 @@ export class Writer {
   }
 
   /**
-   * Queues rows of tables that add, which must not be lost, with log rows that are written in the same transaction. If the queue is full,
-   * the log rows are dropped.
+   * Queues a row of a table that adds, which must not be lost, with log rows that are written in the same transaction. If the queue is
+   * full, the log rows are dropped.
    */
-  putTogether(sums: readonly [TableRow, ...TableRow[]], logRows: readonly TableRow[]): void {
-    if (this.#closing) this.#counts.dropped += sums.length + logRows.length;
+  putTogether(sum: TableRow, logRows: readonly TableRow[]): void {
+    if (this.#closing) this.#counts.dropped += 1 + logRows.length;
     else if (this.#isFull()) {
       this.#counts.dropped += logRows.length;
-      for (const [table, row] of sums) this.put(table, row);
+      this.put(...sum);
     } else {
-      this.#queue.pushTogether([...sums, ...logRows]);
+      this.#queue.pushTogether(sum, logRows);
       this.#schedule();
     }
+  }
+
+  /**
+   * Queues a row of a table that adds, once rows of its key have been added up for `gatherMs`. Many turns add to such a row, so that
+   * a batch has none of it, or all of a second.
+   */
+  gather<Input extends object>(table: Table<object, Input>, row: Input): void {
+    if (this.#closing) {
+      this.#counts.dropped++;
+      return;
+    }
+    this.#gathered.place(table, row);
+    this.#gatherTimer ??= setTimeout(() => this.#queueGathered(), this.#options.gatherMs).unref();
   }
 
   /** Queues a row that must not be lost. Rows of one key are merged while they wait. */
@@ -143,6 +161,7 @@ export class Writer {
 
   /** Writes what is queued now. @returns whether all of it was settled before the deadline */
   async flush(deadlineMs: number): Promise<boolean> {
+    this.#queueGathered();
     const last = this.#queue.last ?? this.#inFlight.at(-1);
     if (!last) return true;
     const deadline = Promise.withResolvers<boolean>();
@@ -160,8 +179,15 @@ export class Writer {
   }
 
   stats(): WriterStats {
-    const queued = this.#queue.length + countOf(this.#inFlight);
+    const queued = this.#queue.length + this.#gathered.length + countOf(this.#inFlight);
     return { queued, ...this.#counts, ...this.#retry.stats };
+  }
+
+  #queueGathered(): void {
+    clearTimeout(this.#gatherTimer);
+    this.#gatherTimer = undefined;
+    for (const { table, row } of this.#gathered.take(Number.POSITIVE_INFINITY)) this.#queue.place(table, row);
+    this.#schedule();
   }
 
   #isFull(share = 1): boolean {

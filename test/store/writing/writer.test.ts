@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError } from '../../../store/errors.ts';
-import type { UsageRow } from '../../../store/schema/rows.ts';
-import { attempts, audit, catalog, pins, requests, usage } from '../../../store/schema/tables.ts';
+import type { UsageHourRow, UsageRow } from '../../../store/schema/rows.ts';
+import { attempts, audit, catalog, pins, requests, usage, usageHours } from '../../../store/schema/tables.ts';
+import { hourRowOf } from '../../../store/schema/usage-sums.ts';
 import type { Notice } from '../../../store/writing/notice.ts';
 import { Writer, type WriterOptions } from '../../../store/writing/writer.ts';
 import { attemptRow, auditEntry, pinRow, requestRow, usageRow } from '../samples.ts';
@@ -39,12 +40,14 @@ const writerOn = (write: ReturnType<typeof disk>['write'], given: Partial<Writer
     queueRows: 1_000,
     batchRows: 200,
     flushMs: 20,
+    gatherMs: 10_000,
     retryMs: [5, 20],
     notice: () => undefined,
     unmentioned: new Set(),
     ...given,
   });
 const auditRow = (id: string) => ({ ...auditEntry(), id });
+const hourOf = (account: string) => hourRowOf({ row: requestRow({ account }), attempts: [] });
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => requestRow({ id: `r${n}` }));
 const names = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
 const until = async (holds: () => boolean) => {
@@ -314,7 +317,7 @@ test('[Q18] the usage of turns and their rows are in the same batch, however bat
   for (let n = 0; n < 100; n++) {
     const key_id = n % 3 === 0 ? 'ci' : 'other';
     writer.putTogether(
-      [[usage, usageRow({ key_id, requests: 1 })]],
+      [usage, usageRow({ key_id, requests: 1 })],
       [
         [requests, requestRow({ id: `r${n}` })],
         [attempts, attemptRow({ request_id: `r${n}` })],
@@ -335,7 +338,7 @@ test('[Q18] the usage of turns and their rows are in the same batch, however bat
 test('[Q18] usage is kept where its log rows are dropped, or can never be written', async () => {
   const { write, batches } = disk();
   const full = writerOn(write, { queueRows: 2, flushMs: 10_000 });
-  for (let n = 0; n < 5; n++) full.putTogether([[usage, usageRow({ requests: 1 })]], [[requests, requestRow({ id: `r${n}` })]]);
+  for (let n = 0; n < 5; n++) full.putTogether([usage, usageRow({ requests: 1 })], [[requests, requestRow({ id: `r${n}` })]]);
   assert.equal(full.stats().dropped, 4);
   assert.equal(await full.close(1_000), 0);
   assert.deepEqual(
@@ -343,9 +346,48 @@ test('[Q18] usage is kept where its log rows are dropped, or can never be writte
     ['r0'],
   );
   const writer = writerOn(write);
-  writer.putTogether([[usage, usageRow({ requests: 1 })]], [[requests, requestRow({ id: 'bad' })]]);
+  writer.putTogether([usage, usageRow({ requests: 1 })], [[requests, requestRow({ id: 'bad' })]]);
   assert.equal(await writer.close(1_000), 0);
   assert.deepEqual([writer.stats().written, writer.stats().rejected], [1, 1]);
+});
+
+test('sums that many turns add to are written once for all of them, at the latest with a flush', async () => {
+  const written: (readonly UsageHourRow[])[] = [];
+  const writer = writerOn(
+    async (batch) => {
+      const rows = (batch.get(usageHours) ?? []) as readonly UsageHourRow[];
+      if (rows.length > 0) written.push(rows);
+    },
+    { flushMs: 1 },
+  );
+  for (let n = 0; n < 100; n++) {
+    writer.append(requests, requestRow({ id: `r${n}` }));
+    writer.gather(usageHours, hourOf(n % 2 === 0 ? 'east' : 'west'));
+    if (n % 10 === 0) await until(() => writer.stats().queued <= 2);
+  }
+  assert.equal(written.length, 0);
+  await writer.flush(1_000);
+  assert.deepEqual(
+    written.map((rows) => rows.map(({ account, requests: count }) => [account, count])),
+    [
+      [
+        ['east', 50],
+        ['west', 50],
+      ],
+    ],
+  );
+  assert.equal(writer.stats().queued, 0);
+  writer.gather(usageHours, hourOf('east'));
+  assert.equal(await writer.close(1_000), 0);
+  assert.equal(written.length, 2);
+});
+
+test('sums are written without a flush when they have been gathered for long enough', async () => {
+  const { write, batches } = disk();
+  const writer = writerOn(write, { flushMs: 1, gatherMs: 1 });
+  writer.gather(usageHours, hourOf('east'));
+  await until(() => batches.length === 1);
+  assert.equal(await writer.close(1_000), 0);
 });
 
 test('while the disk is full, pins wait within the bound, soft ones are dropped first, and what must last is kept', async () => {
