@@ -10,12 +10,11 @@ import type { Upstream } from '../../upstream/upstreams.ts';
 import { type AccountLoad, type AccountLoads, isAvailability } from './account-load.ts';
 import { CandidateAccounts, type CandidateAccountsOptions } from './candidate-accounts.ts';
 import type { Demand, Tried } from './demand.ts';
-import type { CandidateIndex } from './index/candidate-index.ts';
 import { lackRefusal } from './lacking-accounts.ts';
 import { AccountLease } from './lease.ts';
 import { type Choice, type Left, preferredChoice, whyOf } from './selection-result.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
-import { closedTo } from './tiers/open-tiers.ts';
+import { chooseInTiers, type TierChoiceOptions } from './tiers/tier-choice.ts';
 import type { TierDemand } from './tiers/tier-demand.ts';
 
 export interface SelectionOptions extends CandidateAccountsOptions {
@@ -34,12 +33,14 @@ export class Selection {
   readonly #options: SelectionOptions;
   readonly #loads: AccountLoads;
   readonly #queue: WaitQueue<AccountLease>;
+  readonly #inTiers: TierChoiceOptions;
 
   constructor(options: SelectionOptions) {
     this.#options = options;
     this.#queue = new WaitQueue(options.clock);
     this.candidates = new CandidateAccounts(options);
     this.#loads = this.candidates.loads;
+    this.#inTiers = { candidates: this.candidates, counters: options.counters, lease: (demand, choice) => this.#lease(demand, choice) };
     options.health.onChange(({ account }) => this.#changed(this.#loads.get(account), 'availability'));
     options.quota.onChange((account) => {
       const load = this.#loads.get(account);
@@ -117,7 +118,7 @@ export class Selection {
   #tryChoose(demand: Demand, tried: Tried): AccountLease | undefined {
     const { hard, soft } = demand;
     if (hard !== undefined) return this.#tryPinned(hard, demand, tried);
-    if (demand.tiers) return this.#tryTiers(demand, demand.tiers, tried);
+    if (demand.tiers) return chooseInTiers(demand, demand.tiers, tried, this.#inTiers);
     const index = this.candidates.indexFor(demand);
     let softPin = soft === undefined ? undefined : this.candidates.availabilityAt(soft, demand, tried);
     if (soft !== undefined && softPin === 'available') {
@@ -134,50 +135,6 @@ export class Selection {
       passed = new Set(passed).add(choice.account);
     }
     if (index.count('at_max_concurrent', tried) > 0) return undefined;
-    throw this.candidates.noneFor(demand, tried);
-  }
-
-  /** Tries the tiers in order; inside a tier pins, affinity and the strategy decide (AA65). */
-  #tryTiers(demand: Demand, tiers: TierDemand, tried: Tried): AccountLease | undefined {
-    const { soft, affinity } = demand;
-    const indexes = this.candidates.indexesFor(demand);
-    const stays = tiers.stays === undefined ? undefined : this.candidates.availabilityAt(tiers.stays, demand, tried);
-    if (tiers.stays !== undefined && stays === 'available') {
-      const index = indexes.find((one) => one.get(tiers.stays as string)) ?? (indexes[0] as CandidateIndex);
-      const reason = tiers.stays === soft ? 'soft_pin' : tiers.stays === affinity?.overflow ? affinity.reason : 'ciphertext';
-      const lease = this.#lease(demand, { tiers: indexes, tried: closedTo(tiers, tried), account: tiers.stays, reason, index });
-      if (lease) return lease;
-    }
-    let softPin: Left | undefined = soft === undefined ? undefined : this.candidates.availabilityAt(soft, demand, tried);
-    let waits = false;
-    // The state of the conversation's account, if the turn leaves the tier of that account.
-    let leftAffinity: Left | undefined;
-    for (const { index, closed, left } of this.candidates.openTiers(demand, tried)) {
-      const all = { tiers: indexes, tried: closed };
-      if (soft !== undefined && softPin === 'available' && tiersOf(demand.turn.pool).tierOf(soft) === index.tier) {
-        const lease = this.#lease(demand, { ...all, account: soft, reason: 'soft_pin', index, overflow: left });
-        if (lease) return lease;
-        softPin = 'not_a_source';
-      }
-      // The account of the conversation belongs to one tier. In the other tiers only the strategy places the turn.
-      const isHome = left === undefined;
-      const own = isHome ? demand : { ...demand, affinity: undefined };
-      if (isHome && affinity?.account !== undefined) leftAffinity = this.candidates.availabilityAt(affinity.account, demand, closed);
-      for (let passed = closed; ; ) {
-        const choice = preferredChoice(index, own, passed);
-        if (!choice) break;
-        const leftSoftPin = softPin === 'available' ? 'lower_tier' : softPin;
-        const leftHome = isHome ? choice.leftAffinity : leftAffinity;
-        const lease = this.#lease(demand, { ...choice, ...all, leftSoftPin, leftAffinity: leftHome, overflow: left });
-        if (lease) {
-          if (leftSoftPin !== undefined && leftSoftPin !== 'lower_tier') this.#options.counters.add('soft_pins_left');
-          return lease;
-        }
-        passed = new Set(passed).add(choice.account);
-      }
-      waits ||= index.count('at_max_concurrent', closed) > 0;
-    }
-    if (waits) return undefined;
     throw this.candidates.noneFor(demand, tried);
   }
 
