@@ -1,15 +1,11 @@
 // The running program: one generation of configuration at a time over the services that outlive it.
 import type { AddressInfo } from 'node:net';
 import { openStore } from '../../store/store.ts';
-import { AdminServer, type AdminSite } from '../admin/admin-listener.ts';
 import { auditWait } from '../admin/answers/audit-wait.ts';
-import type { RunningLogins } from '../admin/answers/logins/running-logins.ts';
-import { Measurements } from '../admin/measurements.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { Log } from '../base/process/log.ts';
 import { type Clock, systemClock, withDeadline } from '../base/time/clock.ts';
-import type { AdminConfig, LoadedConfig } from '../config/config.ts';
-import type { Cipher } from '../encryption/cipher.ts';
+import type { LoadedConfig } from '../config/config.ts';
 import { agreeOnNodeSecret, agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
 import { Providers } from '../providers/providers.ts';
@@ -25,6 +21,7 @@ import { AccountTests } from './account-test/account-tests.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { endFormerRefusals, followOtherProcesses } from './convergence.ts';
 import { turnHost, turnRunner } from './handlers.ts';
+import { type OperatorAddresses, OperatorListeners } from './operator-listeners.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
 import { GatewayPreviews } from './turn-previews.ts';
@@ -43,11 +40,9 @@ export interface GatewayOptions {
   readonly startRehearsal?: StartRehearsal;
 }
 
-export interface Addresses {
+export interface Addresses extends OperatorAddresses {
   /** Undefined if clients use the socket in the file system only. */
   readonly main: AddressInfo | undefined;
-  readonly admin: AddressInfo | undefined;
-  readonly metrics: AddressInfo | undefined;
 }
 
 /** How long a reload waits for the catalogs of its accounts. */
@@ -61,14 +56,10 @@ export class Gateway {
   readonly startedAt: number;
   readonly #listener: PublicListener;
   readonly #hop: NodeHop | undefined;
-  readonly #admin: AdminServer;
-  readonly #adminCipher: Cipher;
-  readonly #metrics: AdminServer;
+  readonly #operators: OperatorListeners;
   readonly #providers: Providers;
   readonly #rehearsals: RehearsalProviders;
   readonly #current: { generation: Generation };
-  /** Created when an operator first asks for logins. */
-  #logins: RunningLogins | undefined;
   #accepting = false;
   #closing = false;
   readonly #load: ProcessLoad;
@@ -136,9 +127,7 @@ export class Gateway {
     this.follower = new ConfigFollower(this, loaded);
     this.accountTester = new AccountTests(this.services, () => this.#current.generation);
     this.previews = new GatewayPreviews(this.services, () => this.#current.generation);
-    this.#adminCipher = opened.key.cipher('admin sessions');
-    this.#admin = new AdminServer(this.services.log);
-    this.#metrics = new AdminServer(this.services.log);
+    this.#operators = new OperatorListeners(this, opened.key.cipher('admin sessions'));
   }
 
   /** The configuration with which new turns begin. */
@@ -166,7 +155,7 @@ export class Gateway {
   /** Accepts connections at once. `/readyz` reports ready after the first round of reads of catalogs and usage. */
   async listen(): Promise<Addresses> {
     const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, node, store, usage } = this.services;
-    const { listen, admin, metrics, accounts } = this.loaded.config;
+    const { config } = this.loaded;
     // First, because the node publishes the address together with its name, and other nodes forward only to a process with sessions.
     const address = await this.#hop?.listen((hop) => this.websockets.acceptForwarded(hop));
     await node?.membership.start(address ?? null);
@@ -174,13 +163,11 @@ export class Gateway {
     await Promise.all([capacity.start(), continuity.load(), accounting.load()]);
     await node?.shares.start();
     await credentials.configure(this.loaded);
-    endFormerRefusals(this.services, accounts);
-    usage.configure(accounts);
-    await catalog.start(accounts);
-    const main = await this.#listener.listen(listen);
-    const measurements = new Measurements(this);
-    const second = admin ? await this.#admin.listen(() => this.#operatorsSite(admin, measurements), admin) : undefined;
-    const third = metrics ? await this.#metrics.listen(async () => measurements.site, metrics) : undefined;
+    endFormerRefusals(this.services, config.accounts);
+    usage.configure(config.accounts);
+    await catalog.start(config.accounts);
+    const main = await this.#listener.listen(config.listen);
+    const { admin, metrics } = await this.#operators.listen(config);
     this.#accepting = true;
     this.#forgetRetention = keepRetention({
       store,
@@ -189,21 +176,12 @@ export class Gateway {
       counters: this.services.counters,
       retention: () => this.loaded.config.retention,
     });
-    return { main, admin: second, metrics: third };
-  }
-
-  async #operatorsSite(admin: AdminConfig, measurements: Measurements): Promise<AdminSite> {
-    const [{ OperatorsSite }, { RunningLogins }] = await Promise.all([
-      import('../admin/operators-site.ts'),
-      import('../admin/answers/logins/running-logins.ts'),
-    ]);
-    this.#logins = new RunningLogins({ gateway: this, upstreamOf: (account) => this.services.upstreams.of(account) });
-    return new OperatorsSite({ gateway: this, logins: this.#logins, measurements, cipher: this.#adminCipher, admin });
+    return { main, admin, metrics };
   }
 
   /** Loads what the start leaves out, so that the first request of an operator is not slow. */
   async warmUp(): Promise<void> {
-    await this.#admin.load();
+    await this.#operators.load();
   }
 
   /**
@@ -250,7 +228,7 @@ export class Gateway {
     this.#closing = true;
     const audited = auditWait(this.follower.startAudited, clock);
     continuity.drain();
-    this.#logins?.close();
+    this.#operators.endLogins();
     this.services.memoryRelease.stop();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);
@@ -260,7 +238,7 @@ export class Gateway {
     this.#load.stop();
     this.#forgetRetention();
     await Promise.all([audited, upstreams.destroy(), tokens.close()]);
-    const [lost] = await Promise.all([store.close(), this.#admin.close(), this.#metrics.close(), this.#rehearsals.close()]);
+    const [lost] = await Promise.all([store.close(), this.#operators.close(), this.#rehearsals.close()]);
     if (lost > 0) log.error('store_rows_lost', { rows: lost });
     return lost === 0 && lostSettlements === 0;
   }

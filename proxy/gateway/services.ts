@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import { ChangeFeed } from '../../store/change-feed.ts';
-import type { AuditRow, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
@@ -39,18 +39,16 @@ import { KeylessRows } from '../server/keyless-rows.ts';
 import { Continuity } from '../sessions/continuity.ts';
 import { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
-import { unsentFailure } from '../turn/errors/failure.ts';
-import { isApiAccount } from '../turn/provider/api-account.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
-import type { CatalogAnswer } from '../turn/provider/reads.ts';
 import type { GuardLimits } from '../turn/settings.ts';
-import { asUnavailable } from '../upstream/account-credentials.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
 import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
 import { TokenVault } from '../upstream/credentials/token-vault.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { WebsocketSupport } from '../upstream/websocket-support.ts';
+import { readCatalog } from './catalog-read.ts';
+import { credentialEvents } from './credential-events.ts';
 import { NodeServices } from './node-services.ts';
 import { OverflowNotices } from './overflow-notices.ts';
 
@@ -66,10 +64,6 @@ export interface ServicesOptions {
   /** The base URL at which the provider listens for a simulated account. */
   readonly baseOf: (account: string) => string;
 }
-
-const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
-/** The bounds for the list of an API account (AA8). */
-const API_CATALOG_BOUNDS = { ...CATALOG_BOUNDS, bytes: 4_194_304 };
 
 export class Services {
   readonly clock: Clock;
@@ -131,7 +125,7 @@ export class Services {
     const warnings = new ModelWarnings(log);
     this.catalog = new Catalog({
       clock,
-      read: (account) => this.#readCatalog(account),
+      read: (account) => readCatalog(account, { loaded, providerOf, calls: this.#calls }),
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
       sharing: exclusive && new SharedReads({ exclusive, ...store.catalog }),
       observe: ({ account, failure, failureStatus }) => {
@@ -220,52 +214,11 @@ export class Services {
       baseOf,
       clock,
       log,
-      onRefused: (account) => this.#refused(account),
-      onNoLogin: (account) => this.capacity.health.loginMissing(account),
-      onLogin: (account) => this.capacity.health.loginFound(account),
-      onImported: (account) => this.#imported(account),
-      onRefreshFailed: (account) => this.#auditCredential('credential.refresh_failed', account, []),
-    });
-    this.capacity.health.onReauthRequired((account) => {
-      const changed = { path: `accounts[${account}].health`, from: 'active', to: 'reauth_required' };
-      this.#auditCredential('credential.refused', account, [changed]);
+      ...credentialEvents({ health: this.capacity.health, audit: store.audit, clock, log }),
     });
     this.#calls = new OwnCalls({ credentials: this.credentials, loaded, upstream });
     this.finalisation = new Finalisation({
       post: (to, path, body, bounds) => this.#calls.post(to, path, body, bounds),
     });
   }
-
-  /** Handles that the provider refuses all tokens of the account. For health this is like a refused turn (Q5). */
-  #refused(account: string): void {
-    const { health } = this.capacity;
-    health.end(health.begin(account, '(credential)'), unsentFailure('refused'));
-  }
-
-  /** Handles that an operator logged the account in again. This is an operator action (S9), which clears the account's state (Q9). */
-  #imported(account: string): void {
-    this.capacity.health.reset(account);
-    const changed = { path: `accounts[${account}].credential`, from: '(changed)', to: '(changed)' };
-    this.#auditCredential('credential.import', account, [changed], 'file');
-  }
-
-  #auditCredential(action: string, target: string, fields: AuditRow['fields'], actor = 'gateway'): void {
-    const row = { at: this.clock.wallTime(), actor, action, target, pool: null, fields };
-    void this.store.audit.record(row).catch(() => this.log.error('audit_failed', { actor, action }));
-  }
-
-  async #readCatalog(id: string): Promise<CatalogAnswer> {
-    const { accounts, wire } = this.loaded().config;
-    const account = accounts.find((one) => one.id === id);
-    if (!account) throw new Error('unknown account');
-    const bounds = isApiAccount(account) ? API_CATALOG_BOUNDS : CATALOG_BOUNDS;
-    const { catalog } = this.providerOf(account);
-    return catalog.read((path, from) => this.#calls.get(id, path, bounds, from), { account, wire }).catch(notAsked);
-  }
-}
-
-/** The answer for an account without its login, which is not asked. It is the same as after a wrong credential. */
-function notAsked(thrown: unknown): CatalogAnswer {
-  if (asUnavailable(thrown).why !== 'refused') throw thrown;
-  return { status: 401, body: undefined, bytes: 0, refusal: 'credential' };
 }
