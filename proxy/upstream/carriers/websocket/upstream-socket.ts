@@ -1,6 +1,7 @@
 // One websocket to an account: its upgrade, its frames, and the exchange that runs on it.
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
+import { clientFrame } from '../../../base/bytes/frame-bytes.ts';
 import type { Batch, Batches } from '../../../base/process/batch.ts';
 import type { Heartbeat } from '../../../base/process/heartbeat.ts';
 import { connectionUnder, joinParts } from '../../../base/process/internals/ws-internals.ts';
@@ -161,7 +162,11 @@ export class UpstreamSocket {
   }
 
   send(frame: Buffer): void {
-    this.#departures.add(() => this.#ws.send(frame, { binary: false }), frame.length);
+    const write = (): void => {
+      // `ws` itself would mask the bytes one by one.
+      if (this.isOpen) connectionUnder(this.#ws)?.write(clientFrame(frame));
+    };
+    this.#departures.add(write, frame.length);
   }
 
   pause(): void {
