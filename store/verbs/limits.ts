@@ -1,5 +1,5 @@
 // The limits of keys over all nodes. A turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
-import type { DatabaseRecord, Driver, RowBatch, SqlSession, Transaction, Update } from '../driver.ts';
+import type { DatabaseRecord, Driver, SqlSession, Transaction, Update } from '../driver.ts';
 import { logRowsOf } from '../schema/derived-attempt.ts';
 import { BOUNDS, type UsedSum } from '../schema/limit-bounds.ts';
 import {
@@ -21,7 +21,7 @@ import { conditionsOf, filled, numbered, oneOf } from '../schema/query.ts';
 import type { KeySlotRow } from '../schema/rows.ts';
 import { keySlots, usage, usageHours } from '../schema/tables.ts';
 import { hourRowOf } from '../schema/usage-sums.ts';
-import { batchOf, Queue, type TableRow } from '../writing/write-queue.ts';
+import { batchOf, type TableRow } from '../writing/write-queue.ts';
 
 export interface LimitVerbs {
   /** Reserves if all bounds have room. Reservations that are requested at the same time share one round trip. */
@@ -156,7 +156,7 @@ async function settled(transaction: Transaction, settlements: readonly Settlemen
     const used = slot === undefined ? [] : rowsOf(settlement, { reserved: slot, settled: slotOf(settlement.at + ahead) });
     return settlement.of ? [...used, ...logRowsOf(settlement.of)] : used;
   });
-  return { result: undefined, batch: summed(rows) };
+  return { result: undefined, batch: batchOf(rows.map(([table, row]) => ({ table, row }))) };
 }
 
 /** Ends open reservations. @returns their slots */
@@ -189,11 +189,4 @@ function rowsOf(
     { key_id: key, slot: settled, requests: 0, tokens },
   ];
   return [...rows, ...slots.map((row): TableRow => [keySlots, row])];
-}
-
-/** Adds up rows with equal keys. */
-function summed(rows: readonly TableRow[]): RowBatch {
-  const queue = new Queue();
-  for (const [table, row] of rows) queue.place(table, row);
-  return batchOf(queue.take(Number.POSITIVE_INFINITY));
 }
