@@ -1,5 +1,5 @@
 // Encodes websocket frames (RFC 6455, 5.2). They are unfragmented. Frames of a server are unmasked, and several are put into one buffer.
-import { randomFillSync } from 'node:crypto';
+import { applyMask, MASK_BYTES, nextMask } from './websocket-mask.ts';
 
 const OPCODES = { text: 1, binary: 2, pong: 10 } as const;
 
@@ -9,9 +9,6 @@ const MAX_SHORT = 125;
 const MAX_16_BIT = 0xff_ff;
 /** Values of the short length which mean that a longer length follows. */
 const [LENGTH_16_BIT, LENGTH_64_BIT] = [126, 127];
-
-/** The bytes of a mask, and of the words in which it is applied. */
-const WORD_BYTES = 4;
 
 /** Payloads are copied, because for small ones this costs less than separate writes of head and payload. */
 export function frameBytes(payloads: readonly (string | Buffer)[], kind: keyof typeof OPCODES = 'text'): Buffer {
@@ -28,34 +25,17 @@ export function frameBytes(payloads: readonly (string | Buffer)[], kind: keyof t
   return bytes;
 }
 
-/** A text frame of a client. Its payload is masked by words, which takes a seventh of the time that `ws` takes by bytes. */
+/** A text frame of a client, which is masked. */
 export function clientFrame(payload: Buffer): Buffer {
-  const head = headLength(payload.length);
-  const words = 1 + Math.ceil(payload.length / WORD_BYTES);
-  const room = Buffer.allocUnsafe(WORD_BYTES + head + words * WORD_BYTES);
-  // Chosen so that the mask begins at a whole word.
-  const from = -(room.byteOffset + head) & (WORD_BYTES - 1);
-  const masked = new Int32Array(room.buffer, room.byteOffset + from + head, words);
-  const bytes = room.subarray(from, from + head + WORD_BYTES + payload.length);
-  writeHead(bytes, 0, OPCODES.text, payload.length);
-  bytes[1] = (bytes[1] as number) | MASKED;
-  payload.copy(bytes, head + WORD_BYTES);
+  const { length } = payload;
+  const bytes = Buffer.allocUnsafe(headLength(length) + MASK_BYTES + length);
   const mask = nextMask();
-  masked[0] = mask;
-  for (let i = 1; i < words; i++) masked[i] = (masked[i] as number) ^ mask;
+  const head = writeHead(bytes, 0, OPCODES.text, length);
+  bytes[1] = (bytes[1] as number) | MASKED;
+  mask.copy(bytes, head);
+  payload.copy(bytes, head + MASK_BYTES);
+  applyMask(bytes.subarray(head + MASK_BYTES), mask);
   return bytes;
-}
-
-/** Masks for many frames, because each draw is a system call. */
-const masks = new Int32Array(1_024);
-let used = masks.length;
-
-function nextMask(): number {
-  if (used === masks.length) {
-    randomFillSync(masks);
-    used = 0;
-  }
-  return masks[used++] as number;
 }
 
 /** @returns the place after the head */

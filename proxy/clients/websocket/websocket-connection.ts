@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { frameBytes } from '../../base/bytes/frame-bytes.ts';
 import type { Batches } from '../../base/process/batch.ts';
-import { dropArrivals, joinParts } from '../../base/process/internals/ws-internals.ts';
+import { dropArrivals, joinParts, unmaskByWords } from '../../base/process/internals/ws-internals.ts';
 import type { CounterName } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
@@ -60,6 +60,7 @@ export class WebsocketConnection {
       exceeded: (counter) => this.#refused(counter),
     });
     joinParts(ws);
+    unmaskByWords(ws);
     this.#frames = new FrameQueue<WebsocketConnection>(this, options, () => this.#turnsEnded());
     this.#activeAt = clock.now();
     this.#cancelIdle = this.#watchIdle(options.idleMs);

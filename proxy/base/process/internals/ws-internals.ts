@@ -1,7 +1,8 @@
-// What the gateway changes inside `ws`: how it keeps a message that has not arrived completely.
+// What the gateway changes inside `ws`: how it keeps a message that has not arrived completely, and how it unmasks one.
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { joinLast } from '../../bytes/gathered-bytes.ts';
+import { applyMask, MASK_BYTES } from '../../bytes/websocket-mask.ts';
 
 /** The connection under an open websocket. `ws` itself does not show how far its frames have been sent. */
 export const connectionUnder = (websocket: WebSocket): Socket | null =>
@@ -11,6 +12,9 @@ interface Receiver {
   _buffers: Buffer[];
   _bufferedBytes: number;
   _fragments: Buffer[];
+  readonly _payloadLength: number;
+  _mask: Buffer | undefined;
+  getData(done: (error?: Error | null) => void): void;
   _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void;
   /** The number of its fragments that are joined. */
   [JOINED]?: number;
@@ -37,6 +41,25 @@ const writeJoined: Receiver['_write'] = function (this: Receiver, chunk, encodin
     this[JOINED] = fragments.length;
   }
   joinLast(this._buffers);
+};
+
+/** Unmasks the frames of a client by words, which `ws` does by bytes. */
+export function unmaskByWords(websocket: WebSocket): void {
+  const { _receiver: receiver } = websocket as WebSocket & { readonly _receiver: Receiver };
+  receiver.getData = getUnmasked;
+}
+
+/** The mask that changes nothing. */
+const NO_MASK = Buffer.alloc(MASK_BYTES);
+
+/** One function for all receivers, like `writeJoined`. A payload in several parts is left to `ws`. */
+const getUnmasked: Receiver['getData'] = function (this: Receiver, done) {
+  const [first] = this._buffers;
+  if (this._mask && first && first.length >= this._payloadLength) {
+    applyMask(first.subarray(0, this._payloadLength), this._mask);
+    this._mask = NO_MASK;
+  }
+  (Object.getPrototypeOf(this) as Receiver).getData.call(this, done);
 };
 
 /**

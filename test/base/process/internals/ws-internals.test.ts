@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
-import { connectionUnder, dropArrivals, joinParts } from '../../../../proxy/base/process/internals/ws-internals.ts';
+import { connectionUnder, dropArrivals, joinParts, unmaskByWords } from '../../../../proxy/base/process/internals/ws-internals.ts';
 import { inUse } from '../../../support/memory-in-use.ts';
 
 describe('dropArrivals', () => {
@@ -74,6 +74,32 @@ describe('joinParts', () => {
       }
     }
     client.terminate();
+  });
+});
+
+describe('unmaskByWords', () => {
+  test('frames of any size are unmasked, also those that come in parts and those without a mask', async (context) => {
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+    context.after(() => server.close());
+    await once(server, 'listening');
+    const address = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (const options of [{}, { generateMask: (mask: Buffer) => void mask.fill(0) }]) {
+      const client = new WebSocket(address, options);
+      const [[accepted]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
+      joinParts(accepted);
+      unmaskByWords(accepted);
+      const texts = [0, 1, 2, 3, 4, 5, 125, 126, 65_535, 65_536, 65_537, 300_000].map((length) =>
+        'abcdefg'.repeat(length).slice(0, length),
+      );
+      const messages: string[] = [];
+      accepted.on('message', (data: Buffer) => messages.push(data.toString()));
+      // The first frames come in one read.
+      for (const text of texts) client.send(text);
+      client.ping('12345');
+      await once(client, 'pong').then(([data]) => assert.equal(String(data), '12345'));
+      assert.deepEqual(messages, texts);
+      client.terminate();
+    }
   });
 });
 
