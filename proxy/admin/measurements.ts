@@ -24,7 +24,7 @@ export class Measurements {
     return { status: 200, type: this.#page.contentType, body: await this.#page.text() };
   }
 
-  /** The site of the listener for other machines. */
+  /** What the listener `metrics` serves, to any machine that can connect to it. */
   get site(): AdminSite {
     return {
       isProxied: () => true,

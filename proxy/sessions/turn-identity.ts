@@ -76,7 +76,7 @@ export function itemsIn(retry: TurnIdentity, { input }: Body, interrupted: TurnI
 const echoes = (items: readonly Json[], sent: readonly JsonObject[]): boolean =>
   items.every((item, i) => canonicalJson(essence(item)) === canonicalJson(essence(sent[i] ?? null)));
 
-/** Whether a list ends with the other. Every list ends with an empty list, so only a frame without items matches an empty one. */
+/** Whether a list ends with the items of the other. Only an empty list ends with an empty one, because any list would. */
 const endsWith = (list: readonly string[], end: readonly string[]): boolean =>
   end.length === 0 ? list.length === 0 : end.length <= list.length && end.every((one, i) => one === list[list.length - end.length + i]);
 

@@ -16,7 +16,7 @@ import { dockerfile } from './dockerfile.ts';
 import { mustBeFree } from './ports.ts';
 
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));
-// biome-ignore lint/suspicious/noExplicitAny: the shapes of manifests are many
+// biome-ignore lint/suspicious/noExplicitAny: each kind of manifest has another shape
 type Any = any;
 const yamlOf = (path: string): Any => parse(readFileSync(join(DEPLOY, path), 'utf8'), { merge: true });
 

@@ -21,7 +21,7 @@ import { Reads } from './reads.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const KUBERNETES = join(ROOT, 'deploy', 'kubernetes');
 
-// biome-ignore lint/suspicious/noExplicitAny: the shapes of manifests are many
+// biome-ignore lint/suspicious/noExplicitAny: each kind of manifest has another shape
 type Any = any;
 
 interface Kind {

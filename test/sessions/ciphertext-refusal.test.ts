@@ -52,7 +52,7 @@ interface Case {
   readonly next: string;
 }
 
-/** In all cases south has refused. */
+/** South has refused the ciphertext in all cases. */
 const cases: readonly Case[] = [
   { says: 'reasoning of an account that can take it goes back there', input: [reasoning('north'), user], next: 'move north' },
   {

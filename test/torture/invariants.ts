@@ -85,7 +85,7 @@ const gauge = (metrics: string, name: string): number =>
 async function servesAllCalls({ lanes, calls }: Stage): Promise<readonly string[]> {
   const [lane] = lanes;
   if (!lane) return [];
-  for (const one of lanes) await one.heal();
+  for (const one of lanes) await one.endCooldowns();
   for (const call of calls) await runClean(lane, call);
   return [];
 }

@@ -67,7 +67,7 @@ export class WebsocketConnection {
     // Added before the listener of ws, which delivers the frames that a chunk completes.
     socket.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
     ws.on('message', (data: Buffer, isBinary) => this.#message(data, isBinary));
-    // Added after the listener of ws.
+    // Added after the listener of ws, because it looks at what is left of an incomplete message.
     socket.on('data', () => this.#messages.arrived(this.#arriving.isIncomplete));
     for (const control of ['ping', 'pong'] as const) ws.on(control, (data: Buffer) => this.#control(data.length));
     ws.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));

@@ -52,7 +52,7 @@ export class NextSteps {
 
   /**
    * Whether the client has to send its conversation in full if no account could be chosen, because the account of the response refuses the
-   * turn, or the turn waited for it in vain.
+   * turn, or had no free capacity until the end of the wait.
    */
   refusesConversation(progress: TurnProgress, { code }: Refusal): boolean {
     const { demand, closedInFull } = progress;

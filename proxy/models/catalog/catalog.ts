@@ -131,7 +131,7 @@ export class Catalog {
     if (!this.#refresh) this.#beginRefresh(START_AGE_MS);
   }
 
-  /** @param maxAgeMs the age up to which entries that another node read are not read again */
+  /** @param maxAgeMs the age up to which entries that another node read are used, and not read again */
   #beginRefresh(maxAgeMs: number): CatalogRefresh {
     const { clock } = this.#options;
     this.#refresh?.cancel();
@@ -148,7 +148,7 @@ export class Catalog {
     return refresh;
   }
 
-  /** @param maxAgeMs as in `#beginRefresh` */
+  /** @param maxAgeMs the age up to which entries that another node read are used, and not read again */
   #read(accounts: readonly AccountCatalog[], maxAgeMs: number): CatalogRefresh {
     const since = this.#options.clock.now() - maxAgeMs;
     return new CatalogRefresh(accounts, (account, of) => this.#readAccount(account, of, since));

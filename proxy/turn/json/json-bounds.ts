@@ -8,8 +8,8 @@ export const UNCHECKED_BYTES = 65_536;
 
 export const [QUOTE, BACKSLASH, COMMA, LIST, OBJECT, LIST_END, OBJECT_END] = [34, 92, 44, 91, 123, 93, 125] as const;
 /**
- * The first bytes of a string, which are read one by one. For a longer string its end is found with a call that costs as much as reading
- * these.
+ * So many bytes of a string are read one by one. Most strings end within them. The end of a longer one is searched with `indexOf`, whose call
+ * costs as much as reading so many bytes.
  */
 const NEAR_BYTES = 32;
 /** The values that a list or an object counts as. Rules look at each of them, and no step of a turn may occupy the event loop for long. */

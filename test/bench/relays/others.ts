@@ -73,7 +73,7 @@ async function startWith(
   writeFileSync(file, config(port));
   const child = new Child(stage.cores.pinned('relay', command(file)), { stdio: ['ignore', 'pipe', 'ignore'] });
   for (let tries = 0; tries < 200; tries++) {
-    if (await answers(port)) return { port, child, obeys: false };
+    if (await answers(port)) return { port, child, takesOrders: false };
     await sleep(25);
   }
   throw new Error(`${command(file)[0]} did not start`);

@@ -9,8 +9,8 @@ import type { Order } from './control.ts';
 export interface Relay {
   readonly port: number;
   readonly child: Child;
-  /** Whether it accepts orders, as Node processes do. */
-  readonly obeys: boolean;
+  /** Whether it reads an `Order`. Relays of this repository do, programs of others do not. */
+  readonly takesOrders: boolean;
 }
 
 const CONTROL = fileURLToPath(new URL('control.ts', import.meta.url));
@@ -20,7 +20,7 @@ export async function startNode(stage: Stage, program: readonly string[], env: N
   const command = stage.cores.pinned('relay', [process.execPath, '--expose-gc', '--import', CONTROL, ...program]);
   const child = new Child(command, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], env: { ...process.env, ...env } });
   const [, port] = await child.line(/^(?:ready|poolgate serves http:\S+:)\s*(\d+)/);
-  return { port: Number(port), child, obeys: true };
+  return { port: Number(port), child, takesOrders: true };
 }
 
 export const cpuOf = ({ child }: Relay): number => cpuMicroseconds(child.pid);
@@ -31,8 +31,8 @@ export async function residentOf(relay: Relay): Promise<number> {
   return residentBytes(relay.child.pid);
 }
 
-export async function order({ child, obeys }: Relay, what: Order): Promise<void> {
-  if (!obeys) return;
+export async function order({ child, takesOrders }: Relay, what: Order): Promise<void> {
+  if (!takesOrders) return;
   const done = once(child.process, 'message');
   child.process.send(what);
   await done;

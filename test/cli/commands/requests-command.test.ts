@@ -144,7 +144,7 @@ test('a search that is too long for one answer goes on until it has what was ask
   await gate.leave({ requests: rows });
   const { requestLog } = gate;
   const search = requestLog.search.bind(requestLog);
-  // The time of each answer ends at once, so it has looked at 500 rows.
+  // No answer has time left, so each looks at 500 rows.
   const asked = context.mock.method(requestLog, 'search', (filter: Parameters<typeof search>[0]) => search(filter, 0));
   // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
   const reply = (await (await fetch(`${gate.adminUrl}/api/requests?status=418`)).json()) as any;

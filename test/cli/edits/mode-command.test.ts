@@ -40,7 +40,7 @@ test('[PL5] a serving mode can be set for a suppressed or unknown model', async 
 
 test('[PL6] mode set accepts only auto, lite and full', async (context) => {
   const path = fileWith(context, SMALL);
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: that is the point
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the command must not interpolate it
   for (const mode of ['${MODE}', '$MODE', 'true', 'LITE']) {
     const { code, err } = await poolgate(['mode', 'set', 'team', 'model-a', mode, '--config', path], { MODE: 'lite' });
     assert.equal(code, 2);

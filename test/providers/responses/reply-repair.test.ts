@@ -1,4 +1,4 @@
-// Repaired streams of compatible servers: whatever is left out of a complete stream, clients get the complete one (AA32).
+// Repaired streams of compatible servers: if a server leaves out parts of a stream, clients get the complete one (AA32).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReplyRepair } from '../../../proxy/providers/responses/reply/reply-repair.ts';

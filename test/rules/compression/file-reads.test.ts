@@ -93,7 +93,7 @@ test('a list of arguments is not read by a shell', () => {
 test('words have their quotes resolved, and redirections are not words', () => {
   assert.deepEqual(readShell(`a 'b c' "d \\"e" f\\ g 2>&1 >out < in h`), [[['a', 'b c', 'd "e', 'f g', 'h']]]);
   assert.deepEqual(readShell('a | b && c; d & e'), [[['a'], ['b']], [['c']], [['d']], [['e']]]);
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a parameter of the shell
   assert.deepEqual(readShell('a "$b" *.ts ${c:-"}"} $(d (e) "f)")'), [[['a', undefined, undefined, undefined, undefined]]]);
 });
 

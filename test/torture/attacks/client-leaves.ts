@@ -76,7 +76,7 @@ interface Leaving {
 
 /** Checks that the request to the account ends with the client, and that no other one is made. */
 async function left(lane: Lane, { pieces }: Client, { exchange, at, leaves }: Leaving): Promise<void> {
-  await lane.heal();
+  await lane.endCooldowns();
   lane.exchanges.next({ exchange, fault: { kind: 'stall', at, byte: 0 } });
   const stalled = (): true | undefined => lane.exchanges.list[exchange]?.broken !== undefined || undefined;
   const leavesWhen = until('the account to fall silent', stalled).then(() => sleep(2));

@@ -138,7 +138,7 @@ async function grown(lane: Lane, stage: Stage, { name, grow, send }: Growth): Pr
 
 /** The cost in milliseconds. */
 async function costOf(lane: Lane, { program }: Stage, send: () => Promise<unknown>): Promise<number> {
-  await lane.heal();
+  await lane.endCooldowns();
   const before = await program.cpu();
   await send();
   return ((await program.cpu()) - before) / 1_000;

@@ -54,7 +54,7 @@ async function starved(stage: Stage, left: number, seed: number): Promise<void> 
   for (const lane of stage.lanes.slice(0, LOAD_LANES)) {
     lane.told.clear();
     // Accounts that could not be connected to have a cooldown.
-    await lane.heal();
+    await lane.endCooldowns();
     for (const call of HTTP_CALLS) await runClean(lane, call);
   }
 }

@@ -1,4 +1,4 @@
-// Hostile answers of providers: each one of the list to each call, at each of its exchanges, and to the upgrade of each websocket.
+// Hostile answers of providers. Each answer of the list is given to each request that a call makes, and to the upgrade of each websocket.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
 import { DISPATCHED_CALLS } from '../calls/http-calls.ts';

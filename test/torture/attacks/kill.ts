@@ -116,7 +116,7 @@ async function checkUsage(stage: Stage): Promise<void> {
 /** Checks that the gateway has the rotated tokens, except tokens that could not be on disk before the kill. */
 async function checkLogins(stage: Stage, lastCalls: { readonly from: number; readonly to: number }): Promise<void> {
   for (const lane of stage.lanes) {
-    await lane.heal();
+    await lane.endCooldowns();
     try {
       await runClean(lane, callNamed('native'));
     } catch (thrown) {

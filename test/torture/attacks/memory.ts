@@ -39,7 +39,7 @@ function* casesOf(random: SeededRandom): Generator<Case> {
 
 async function held(stage: Stage, name: string, { bytes, isParsed = false, send }: Hold): Promise<void> {
   const lanes = stage.lanes.slice(0, AT_ONCE);
-  await Promise.all(lanes.map((lane) => lane.heal()));
+  await Promise.all(lanes.map((lane) => lane.endCooldowns()));
   const sizeOf = async (): Promise<number> => {
     const { heapUsed, external } = await stage.program.vitals();
     return heapUsed + external;

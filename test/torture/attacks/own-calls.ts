@@ -109,7 +109,7 @@ const RUNS: Readonly<Record<OwnCall, (lane: Lane, stage: Stage, plan: Plan) => P
 /** Checks that the accounts serve again, after another login if the provider has used up the token. A refresh that hangs ends first. */
 async function recovers(lane: Lane, stage: Stage): Promise<void> {
   const served = async (): Promise<true | undefined> => {
-    await lane.heal();
+    await lane.endCooldowns();
     const { kind } = await runCall(lane, native, { said: 'spoilt', patienceMs: TOKEN_MS });
     if (kind === 'whole') return true;
     for (const account of lane.accounts) await logIn(stage, account);

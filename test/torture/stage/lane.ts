@@ -54,14 +54,14 @@ export class Lane {
     return keyOf(this.number, said);
   }
 
-  /** Heals the accounts of the lane from time to time, because a lane with one account left is a case too. */
+  /** Ends the cooldowns of the lane at every fourth call. Between them calls have fewer accounts, which is a case too. */
   async restore(): Promise<void> {
     this.#sinceRestored = (this.#sinceRestored + 1) % 4;
-    if (this.#sinceRestored === 1) await this.heal();
+    if (this.#sinceRestored === 1) await this.endCooldowns();
   }
 
   /** Ends the cooldowns of its accounts, and their need for another login, as an operator does. */
-  async heal(): Promise<void> {
+  async endCooldowns(): Promise<void> {
     for (const account of this.accounts) {
       // 409 means that the account needs another login, for which its credential has to be read again.
       if ((await this.#command('restore', account)) === 409) await this.#command('relogin', account);

@@ -22,7 +22,7 @@ export function detachedRequest(method: string, path: string, headers: Readonly<
   return request;
 }
 
-/** The answer that http-proxy-3 gets with that request. Nothing is written to it, because the caller handles replies. */
+/** The answer that http-proxy-3 gets with a detached request. Nothing is written to it, because the caller handles replies. */
 export const detachedResponse = (request: IncomingMessage): ServerResponse => new ServerResponse(request);
 
 const UNCONNECTED = new Socket();
