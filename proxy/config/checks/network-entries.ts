@@ -29,7 +29,7 @@ function* trustedOperators(data: unknown): Generator<Problem> {
   const header = mapping(mapping(mapping(data).admin).trusted_header);
   const path = ['admin', 'trusted_header'];
   if (typeof header.name === 'string' && OWN_MEANING.has(header.name)) {
-    yield { path: [...path, 'name'], message: 'this header has a meaning of its own, and clients send it' };
+    yield { path: [...path, 'name'], message: 'this header has a meaning of its own, so clients send it too: it cannot name an operator' };
   }
   for (const { path: at, text } of textsAt(header, 'from', path)) {
     const network = networkOf(text);

@@ -84,7 +84,8 @@ function* collisions(rows: readonly RouteRow[], words: Readonly<Record<string, s
       .map((segment) => words[segment] ?? segment)
       .join('/');
     if (written.has(shape)) yield { path: [...path, method], message: `the route table has ${method} of this path twice` };
-    else if (worded.has(onTheWire)) yield { path: ['wire'], message: 'with these words two rows of the route table have the same path' };
+    else if (worded.has(onTheWire))
+      yield { path: ['wire'], message: 'with these words two rows of the route table have the same path: choose others' };
     written.add(shape);
     worded.add(onTheWire);
   }

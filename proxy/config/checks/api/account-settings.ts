@@ -47,7 +47,7 @@ const NOT_ON_CHAT: ReadonlySet<string> = new Set(['images', 'files']);
 
 function* apiAccount({ row, path, api }: AccountRow): Generator<Problem> {
   for (const { path: at, text: member } of textsAt(row, 'drop_fields', path)) {
-    if (NEVER_DROPPED.has(member)) yield { path: at, message: `no request is sent without ${member}` };
+    if (NEVER_DROPPED.has(member)) yield { path: at, message: `${member} cannot be dropped: a request without it is not valid` };
   }
   for (const name of Object.keys(mapping(row.query))) {
     if (!SECRET_PARAMETERS.has(name.toLowerCase())) continue;
