@@ -46,19 +46,22 @@ export class DispatchedTurns {
   }
 
   /**
-   * Each phase is awaited, even if it does not have to wait, so that the turns of a batch pass it together.
+   * Each phase is awaited, even if it does not have to wait, so that the turns of a batch pass it together. Refusals that do not blame the
+   * request are returned, because clients repeat such requests, and V8 looks up the place of each throw.
    * @throws Refusal
    */
   async run(turn: DispatchedTurn, client: TurnClient, unsettled: Unsettled): Promise<Served> {
     const overloaded = this.#services.guard.refusal(turn.at);
-    if (overloaded) throw overloaded;
+    if (overloaded) return { kind: 'refused', refusal: overloaded };
     const { payload, asked } = await this.#read(turn, client);
     const unroutable = payload.kind === 'json' ? await applyRules(turn, payload.work) : undefined;
     const chain = asked && this.#chainOf(turn, asked, unsettled);
-    const fallback = unroutable && (await firstFallback(turn, chain));
-    if (unroutable && !fallback) throw unroutable;
+    const fallback = unroutable && chain && (await firstFallback(turn, chain));
+    if (unroutable && !fallback) return { kind: 'refused', refusal: unroutable };
     if (turn.checked) return { kind: 'answered', answer: turn.checked };
-    const { expected, payload: sent } = fallback ?? (await this.#reserve(turn, payload, asked && (turn.request ?? asked), unsettled));
+    const reserved = fallback ?? (await this.#reserve(turn, payload, asked && (turn.request ?? asked), unsettled));
+    if (reserved instanceof Refusal) return { kind: 'refused', refusal: reserved };
+    const { expected, payload: sent } = reserved;
     const dispatched = await this.#dispatch.run({
       turn,
       payload: sent,
@@ -95,31 +98,42 @@ export class DispatchedTurns {
     return fallbacks && new ModelChain({ turn, accounting: this.#services.accounting, body, unsettled }, fallbacks);
   }
 
-  async #reserve(turn: DispatchedTurn, payload: Payload, request: Body | undefined, unsettled: Unsettled): Promise<ChainedRequest> {
+  async #reserve(
+    turn: DispatchedTurn,
+    payload: Payload,
+    request: Body | undefined,
+    unsettled: Unsettled,
+  ): Promise<ChainedRequest | Refusal> {
     await turn.large?.pause();
     const reserved = await this.#services.accounting.reserve(turn, request);
-    if (reserved instanceof Refusal) throw reserved;
+    if (reserved instanceof Refusal) return reserved;
     unsettled.reservation = reserved;
     if (payload.kind === 'json') await turn.rules.edit(payload.work);
     return { payload, expected: reserved };
   }
 }
 
-/** @returns the refusal of a known model without a routable account. A fallback may have one (AA75). */
-async function applyRules(turn: DispatchedTurn, work: Work): Promise<Refusal | undefined> {
+/**
+ * A promise only if a rule has to wait.
+ * @returns the refusal of a known model without a routable account. A fallback may have one (AA75).
+ */
+function applyRules(turn: DispatchedTurn, work: Work): Refusal | undefined | Promise<Refusal | undefined> {
   try {
-    await turn.rules.request(work);
-    return undefined;
+    return turn.rules.request(work)?.then(() => undefined, unroutableOf);
   } catch (thrown) {
-    if (thrown instanceof Refusal && thrown.code === 'no_eligible_account') return thrown;
-    throw thrown;
+    return unroutableOf(thrown);
   }
 }
 
+function unroutableOf(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal && thrown.code === 'no_eligible_account') return thrown;
+  throw thrown;
+}
+
 /** The request for the first fallback that can serve the turn. If there is none, the turn is as it was. */
-async function firstFallback(turn: DispatchedTurn, chain: ModelChain | undefined): Promise<ChainedRequest | undefined> {
+async function firstFallback(turn: DispatchedTurn, chain: ModelChain): Promise<ChainedRequest | undefined> {
   const restore = turn.checkpoint();
-  const request = await chain?.next();
+  const request = await chain.next();
   if (!request) restore();
   return request;
 }
