@@ -4,7 +4,7 @@ import type { Listing } from '../models/lists/listings.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Answer } from '../turn/surface.ts';
-import { type ClientVersion, clientVersionOf, parseVersion } from '../turn/wire/client-version.ts';
+import { type ClientVersion, parseVersion } from '../turn/wire/client-version.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 import { withAliases } from './message-answers.ts';
 
@@ -38,8 +38,8 @@ async function firstRound(models: ModelDirectory, turn: LiveTurn, ready: Promise
 }
 
 /** The client version for the list: the one in the request's query, otherwise the one in its headers, as in turns. */
-function listedVersion({ query, headers }: LiveTurn): ClientVersion | undefined {
-  return parseVersion(new URLSearchParams(query).get('client_version') ?? undefined) ?? clientVersionOf(headers);
+function listedVersion({ query, clientVersion }: LiveTurn): ClientVersion | undefined {
+  return parseVersion(new URLSearchParams(query).get('client_version') ?? undefined) ?? clientVersion?.numbers;
 }
 
 function conditional({ body, etag }: Listing, ifNoneMatch: string | undefined): Answer {

@@ -8,6 +8,7 @@ import type { KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, Transcrip
 import type { Surface } from './surface.ts';
 import type { FileView, Headers, Presence } from './turn.ts';
 import type { Arrival, AskedServices, TurnConfiguration, TurnHost } from './turn-host.ts';
+import { type StatedVersion, versionIn } from './wire/client-version.ts';
 
 export class ArrivedTurn {
   readonly id: string;
@@ -25,6 +26,7 @@ export class ArrivedTurn {
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   #operator: OperatorConfig | undefined;
   #sealedBytes = 0;
+  #clientVersion: { readonly stated: StatedVersion | undefined } | undefined;
   readonly #keyOf: Arrival['keyOf'];
   readonly #host: TurnHost;
 
@@ -94,6 +96,12 @@ export class ArrivedTurn {
     return this.services.clock.after(ms, run);
   }
 
+  /** The version that a native client states; undefined if it states none. */
+  get clientVersion(): StatedVersion | undefined {
+    this.#clientVersion ??= { stated: versionIn(this.headers) };
+    return this.#clientVersion.stated;
+  }
+
   /** Reports an unexpected error to operators. */
   fault(thrown: unknown): void {
     this.#host.fault(thrown, this.id);
@@ -105,7 +113,9 @@ export class ArrivedTurn {
 
   /** The headers of every answer that state the id of its row. */
   idHeaders(): Record<string, string> {
-    return Object.fromEntries(this.surface.idHeaders.map((name) => [name, this.id]));
+    const headers: Record<string, string> = {};
+    for (const name of this.surface.idHeaders) headers[name] = this.id;
+    return headers;
   }
 
   identify(secret: string): KeyConfig | undefined {

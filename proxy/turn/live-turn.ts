@@ -16,7 +16,6 @@ import type { Answer, Collector, Decoded } from './surface.ts';
 import { inputTokens } from './token-estimate.ts';
 import type { Body, ModeDecision, ModelView, Route, SafeFields, TranscriptionHint, Turn, Work } from './turn.ts';
 import type { Arrival, TurnConfiguration, TurnHost } from './turn-host.ts';
-import { clientVersionOf } from './wire/client-version.ts';
 import { sessionOf } from './wire/session-header.ts';
 
 const NO_HINTS: readonly TranscriptionHint[] = [];
@@ -147,7 +146,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
   ownHeaders(): Readonly<Record<string, string>> {
     const own = this.idHeaders();
     if (this.kind?.served === 'dispatch' && this.kind.model && this.surface.agentProtocol) {
-      own['x-models-etag'] = this.services.models.etag(this.pool, this.key, clientVersionOf(this.headers));
+      own['x-models-etag'] = this.services.models.etag(this.pool, this.key, this.clientVersion?.numbers);
     }
     if (this.requestedModel !== undefined && this.model) own['x-poolgate-model'] = this.model.id;
     return own;

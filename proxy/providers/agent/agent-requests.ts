@@ -3,8 +3,7 @@ import { encodeForm, turnBytes } from '../../turn/json/encode-body.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { EncodedAttempt, ProviderRequests } from '../../turn/provider/provider-requests.ts';
-import type { Headers } from '../../turn/turn.ts';
-import { compareVersions, parseVersion, versionText } from '../../turn/wire/client-version.ts';
+import { compareVersions, type StatedVersion, versionIn } from '../../turn/wire/client-version.ts';
 
 /** Statuses of a refused upgrade which mean that the account has no websocket. */
 const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
@@ -56,8 +55,8 @@ function withWebsockets(beta: string | undefined): string {
 
 const isPassThrough = ({ kind }: LiveTurn): boolean => kind?.served === 'dispatch' && kind.reply === 'piped';
 
-function identified(sent: Record<string, string>, { turn: { surface, headers }, own, session }: EncodedAttempt): Record<string, string> {
-  const identity = identify(sent, own, surface.agentProtocol ? headers : undefined);
+function identified(sent: Record<string, string>, { turn, own, session }: EncodedAttempt): Record<string, string> {
+  const identity = identify(sent, own, turn.surface.agentProtocol ? turn.clientVersion : undefined);
   if (session !== undefined) identity['session-id'] = session;
   return identity;
 }
@@ -68,31 +67,28 @@ const pathOf = ({ route: { upstream }, params }: LiveTurn): string =>
 
 /**
  * Adds the account's headers, which replace the client's, and states the newer client version of the operator's and the client's (RB2).
- * @param client the headers of a native client; undefined for other clients, whose headers state the version of another program
+ * @param client the version of a native client; undefined for other clients, whose headers state the version of another program
  */
 function identify(
   sent: Record<string, string>,
   own: Readonly<Record<string, string>>,
-  client: Headers | undefined,
+  client: StatedVersion | undefined,
 ): Record<string, string> {
-  const operator = versionText(own);
-  const stated = client && versionText(client);
+  const operator = versionIn(own);
   Object.assign(sent, own);
-  const version = newer(operator, stated);
+  const version = newer(operator, client)?.text;
   if (version === undefined) return sent;
   sent.version = version;
   const agent = sent['user-agent'];
   // A configured user agent contains a version of the operator's choice.
-  const written = own['user-agent'] === undefined ? stated : operator;
+  const written = (own['user-agent'] === undefined ? client : operator)?.text;
   if (agent !== undefined && written !== undefined && written !== version) sent['user-agent'] = withNumber(agent, written, version);
   return sent;
 }
 
-function newer(a: string | undefined, b: string | undefined): string | undefined {
-  const parsedA = parseVersion(a);
-  if (!parsedA) return b;
-  const parsedB = parseVersion(b);
-  return parsedB && compareVersions(parsedB, parsedA) > 0 ? b : a;
+function newer(a: StatedVersion | undefined, b: StatedVersion | undefined): StatedVersion | undefined {
+  if (!a) return b;
+  return b && compareVersions(b.numbers, a.numbers) > 0 ? b : a;
 }
 
 function withNumber(agent: string, from: string, to: string): string {

@@ -24,23 +24,26 @@ export function compareVersions(a: ClientVersion, b: ClientVersion): number {
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 }
 
-/**
- * The version that these headers of a native client state, as it is written there: in the header `version`, otherwise in the user agent.
- */
-export function versionText(headers: Headers): string | undefined {
-  const { version } = headers;
-  if (parseVersion(version)) return version?.trim();
-  return agentVersion(headers);
+/** A version that a native client states, as it is written there and as numbers. */
+export interface StatedVersion {
+  readonly text: string;
+  readonly numbers: ClientVersion;
 }
 
-export const clientVersionOf = (headers: Headers): ClientVersion | undefined => parseVersion(versionText(headers));
+/** The version that these headers of a native client state: in the header `version`, otherwise in the user agent. */
+export const versionIn = (headers: Headers): StatedVersion | undefined => versionOf(headers.version) ?? versionOf(agentVersion(headers));
+
+function versionOf(text: string | undefined): StatedVersion | undefined {
+  const numbers = parseVersion(text);
+  return text === undefined || numbers === undefined ? undefined : { text: text.trim(), numbers };
+}
 
 /**
- * The user agent of a native client begins with its originator: `<originator>/0.169.0 (…)`. The user agent of another program has the
- * version of that program.
+ * The version in the user agent of a native client, which begins with its originator: `<originator>/0.169.0 (…)`. The user agent of another
+ * program has the version of that program.
  */
 function agentVersion({ originator, 'user-agent': agent }: Headers): string | undefined {
   if (!originator || !agent?.startsWith(`${originator}/`)) return undefined;
   const [version] = agent.slice(originator.length + 1).split(/[\s;()]/, 1);
-  return parseVersion(version) && version;
+  return version;
 }
