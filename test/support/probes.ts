@@ -13,7 +13,7 @@ import type { AdmissionClass } from '../../proxy/turn/settings.ts';
 import type { AttemptRow, AuditRow, RequestRow, SessionOwner, UsageRow } from '../../store/store.ts';
 
 /** Parts that a test can make throw, which no request could do. */
-export type BreakablePart = 'model list' | 'request log' | 'request search';
+export type BreakablePart = 'leases' | 'model list' | 'request log' | 'request search';
 
 export class Probes {
   protected readonly gateway: Gateway;
@@ -258,7 +258,8 @@ export class Probes {
     const value = (): never => {
       throw thrown;
     };
-    if (part === 'model list') Object.defineProperty(models, 'publicList', { value });
+    if (part === 'leases') Object.defineProperty(store.leases, 'acquire', { value });
+    else if (part === 'model list') Object.defineProperty(models, 'publicList', { value });
     else Object.defineProperty(store.requests, part === 'request log' ? 'append' : 'list', { value });
     // The row of a turn with usage is written together with its usage.
     if (part === 'request log') Object.defineProperty(store.usage, 'add', { value });

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { modelEntry, turnBody } from '../../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../../support/shifted-clock.ts';
+import { until } from '../../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const MARKER = 'x-internal-agent-responses-lite';
@@ -232,4 +233,16 @@ test('[UA1] cooldowns and refused credentials survive a restart', async () => {
     await one.close();
     await rm(folder, { recursive: true });
   }
+});
+
+test('[Q9] an account without any login shows that it needs one, also if no lease for its first refresh is granted', async () => {
+  await using own = await startGateway({ upstream: { accounts: ['north', { id: 'west', oauth: { client_id: 'client-1' } }] } });
+  own.breakPart('leases', new Error('no connection'));
+  await own.reconfigure((draft) => {
+    const west = draft.accounts[1];
+    west.credential = { oauth: { token_url: `${west.base_url}/oauth/token`, client_id: 'client-1' } };
+  });
+  await until('the read of its models', () => own.account('west').status === 'reauth_required' || undefined);
+  assert.equal((await own.send(NATIVE, { body: turnBody('hi') })).status, 200);
+  assert.deepEqual(own.upstream.turns('west'), []);
 });
