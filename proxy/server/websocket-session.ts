@@ -71,10 +71,10 @@ export class WebsocketSession {
       counters,
       share: guard.of(identity?.key.id),
       batches,
-      read: isFromNode ? readForwarded : undefined,
+      read: isFromNode ? (data) => readForwarded(data, this.connection) : undefined,
       serve: (frame) => this.#serve(frame),
       control: (frame) => this.#control(frame),
-      refuse: (refusal, _connection, frame) => this.#refuse(refusal, frame),
+      refuse: (refusal, frame) => this.#refuse(refusal, frame),
       limitBroken: (limit) => this.#limitBroken(limit),
     });
   }

@@ -6,15 +6,15 @@ import { beginsAsTurn, type Frame, parseFrame, parseLargeFrame, releaseFrame, ty
 import { WaitingFrames } from './waiting-frames.ts';
 
 /** The functions that handle the frames of a connection. */
-export interface FrameHandlers<Connection> extends JsonMemory {
+export interface FrameHandlers extends JsonMemory {
   /** Reads a message that another node forwards; undefined if it is not a frame. Absent if messages are frames of the client itself. */
-  readonly read?: ((data: Buffer, connection: Connection) => Frame | undefined) | undefined;
+  readonly read?: ((data: Buffer) => Frame | undefined) | undefined;
   /** Runs the turn of a frame. Never rejects. */
-  readonly serve: (frame: Frame, connection: Connection) => Promise<void>;
+  readonly serve: (frame: Frame) => Promise<void>;
   /** Handles a frame about the running response. It never waits. */
-  readonly control: (frame: TurnFrame, connection: Connection) => void;
+  readonly control: (frame: TurnFrame) => void;
   /** Answers a frame that does not become a turn. */
-  readonly refuse: (refusal: Refusal, connection: Connection, frame: Frame | undefined) => void;
+  readonly refuse: (refusal: Refusal, frame: Frame | undefined) => void;
 }
 
 /** A connection that can stop reading. */
@@ -29,9 +29,9 @@ interface Read {
   readonly frame: Frame | undefined;
 }
 
-export class FrameQueue<Connection extends Readable> {
-  readonly #connection: Connection;
-  readonly #handlers: FrameHandlers<Connection>;
+export class FrameQueue {
+  readonly #connection: Readable;
+  readonly #handlers: FrameHandlers;
   readonly #ended: () => void;
   readonly #waiting: WaitingFrames;
   /** The frames after one that is parsed in parts. */
@@ -42,11 +42,11 @@ export class FrameQueue<Connection extends Readable> {
   readonly #left = new AbortController();
 
   /** @param ended called when a turn has ended and no other one waits */
-  constructor(connection: Connection, handlers: FrameHandlers<Connection>, ended: () => void) {
+  constructor(connection: Readable, handlers: FrameHandlers, ended: () => void) {
     this.#connection = connection;
     this.#handlers = handlers;
     this.#ended = ended;
-    const displaced = (refusal: Refusal): void => handlers.refuse(refusal, connection, undefined);
+    const displaced = (refusal: Refusal): void => handlers.refuse(refusal, undefined);
     this.#waiting = new WaitingFrames(handlers, displaced);
     this.#unread = new WaitingFrames(handlers, displaced);
   }
@@ -62,7 +62,7 @@ export class FrameQueue<Connection extends Readable> {
       return;
     }
     const refusal = this.#unread.add(data);
-    if (refusal) this.#handlers.refuse(refusal, this.#connection, undefined);
+    if (refusal) this.#handlers.refuse(refusal, undefined);
   }
 
   /** Serves all frames as they come from now on, including waiting ones. */
@@ -122,7 +122,7 @@ export class FrameQueue<Connection extends Readable> {
   /** Parses a message that is small, or that another node has checked; undefined for other messages. */
   #read(data: Buffer): Read | undefined {
     const { read } = this.#handlers;
-    if (read) return { frame: read(data, this.#connection) };
+    if (read) return { frame: read(data) };
     const frame = parseFrame(data, this.#handlers);
     return frame && { frame };
   }
@@ -133,7 +133,7 @@ export class FrameQueue<Connection extends Readable> {
     if (!frame || frame instanceof Refusal) return frame;
     const use = frameUse(frame.json);
     if (use === 'turn') return frame;
-    if (use === 'control') control(frame, this.#connection);
+    if (use === 'control') control(frame);
     else counters.add(use === 'unused' ? 'websocket_frames_unused' : 'websocket_frames_ignored');
     releaseFrame(frame);
     return undefined;
@@ -148,7 +148,7 @@ export class FrameQueue<Connection extends Readable> {
     if (!refusal) return;
     const read = this.#read(data);
     const frame = read && this.#turnOf(read.frame);
-    this.#handlers.refuse(refusal, this.#connection, frame);
+    this.#handlers.refuse(refusal, frame);
     if (frame) releaseFrame(frame);
   }
 
@@ -162,7 +162,7 @@ export class FrameQueue<Connection extends Readable> {
   }
 
   async #serve(frame: Frame): Promise<void> {
-    await this.#handlers.serve(frame, this.#connection);
+    await this.#handlers.serve(frame);
     releaseFrame(frame);
   }
 

@@ -25,7 +25,7 @@ export interface ConnectionEnding {
 /** The limit of the connection itself that ended it. */
 export type BrokenLimit = 'idle' | 'frame_too_large';
 
-export interface ConnectionOptions extends FrameHandlers<WebsocketConnection> {
+export interface ConnectionOptions extends FrameHandlers {
   readonly ws: WebSocket;
   readonly socket: Socket;
   /** The idle timeout at the time of the upgrade. */
@@ -42,7 +42,7 @@ export class WebsocketConnection {
   readonly #options: ConnectionOptions;
   readonly #arriving: ArrivingBytes;
   readonly #messages: MessageLimits;
-  readonly #frames: FrameQueue<WebsocketConnection>;
+  readonly #frames: FrameQueue;
   /** The bytes of frames that are about to be written. */
   #departing = 0;
   #activeAt: number;
@@ -61,7 +61,7 @@ export class WebsocketConnection {
     });
     joinParts(ws);
     unmaskByWords(ws);
-    this.#frames = new FrameQueue<WebsocketConnection>(this, options, () => this.#turnsEnded());
+    this.#frames = new FrameQueue(this, options, () => this.#turnsEnded());
     this.#activeAt = clock.now();
     this.#cancelIdle = this.#watchIdle(options.idleMs);
     // Added before the listener of ws, which delivers the frames that a chunk completes.

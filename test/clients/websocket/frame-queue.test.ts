@@ -31,7 +31,7 @@ function world() {
       return new Promise<void>((resolve) => running.push(resolve));
     },
     control: ({ json }: TurnFrame): void => void controls.push(json.type),
-    refuse: ({ code }: Refusal, _connection: unknown, one: Frame | undefined): void => void refused.push([code, nameOf(one)]),
+    refuse: ({ code }: Refusal, one: Frame | undefined): void => void refused.push([code, nameOf(one)]),
   };
   const queue = new FrameQueue(connection, handlers, () => {
     ends += 1;
