@@ -26,6 +26,11 @@ export class BodyShare {
     return new HeldBody(this.#memory, this.key, displaced);
   }
 
+  /** Makes room for bytes that are held only for a moment. @returns whether there is room */
+  makeRoom(bytes: number, limit: number): boolean {
+    return this.#memory.makeRoom(this.key, bytes, limit);
+  }
+
   /** Makes the count of one body's parsed JSON. */
   json(): DenseJson {
     return new DenseJson(this.#memory.dense, this.key);
@@ -51,13 +56,17 @@ export class BodyMemory {
     return new BodyShare(this, key);
   }
 
+  /** Drops bodies of other keys if there is no room. @returns whether there is room for `bytes` more bytes of the key */
+  makeRoom(key: string, bytes: number, limit: number): boolean {
+    if (this.held + bytes <= limit) return true;
+    const displaced = this.#displacedBy(key, bytes, limit);
+    for (const one of displaced ?? []) one.displace();
+    return displaced !== undefined;
+  }
+
   /** Called by bodies. @returns whether there is room for `bytes` more bytes */
   take(body: HeldBody, bytes: number, limit: number): boolean {
-    if (this.held + bytes > limit) {
-      const displaced = this.#displacedBy(body.key, bytes, limit);
-      if (!displaced) return false;
-      for (const one of displaced) one.displace();
-    }
+    if (!this.makeRoom(body.key, bytes, limit)) return false;
     let mine = this.#keys.get(body.key);
     if (!mine) {
       mine = { held: 0, bodies: new Set() };

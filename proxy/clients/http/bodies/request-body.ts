@@ -88,13 +88,10 @@ export function discard(request: Request): boolean {
 }
 
 function taken(request: Request, { limits, share, counters }: BodyOptions): Buffer {
-  const { readableLength: size } = request;
-  const held = share.body();
-  if (!held.take(size, limits.bodies_in_memory_bytes)) {
+  if (!share.makeRoom(request.readableLength, limits.bodies_in_memory_bytes)) {
     counters.add('bodies_guard_refused');
     throw new Refusal('server_is_overloaded');
   }
-  held.give();
   request[TAKEN] = true;
   return (request.read() as Buffer | null) ?? Buffer.alloc(0);
 }

@@ -58,6 +58,8 @@ function finish(
   const { req: request } = response;
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
   if (isWhole(request) || (length === undefined && coding === undefined)) {
+    // Node would make the body flow, which costs more.
+    discard(request);
     response.writeHead(status, headers).end(body, encoding);
   } else if (waitsForContinue(request)) {
     response.writeHead(status, { ...headers, connection: 'close' }).end(body, encoding);
