@@ -1,4 +1,4 @@
-// The queue of turns that reserve: waiting turns share a statement, a key is in one running statement at a time, and no turn waits forever.
+// The queue of turns that reserve: turns that arrive together and waiting turns share a statement, a key is in one running statement at a time, and no turn waits forever.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { ReservationQueue } from '../../store/postgres/limits/reservation-queue.ts';
@@ -17,7 +17,8 @@ class Desk {
     return answer.promise;
   });
 
-  ask(key: string, ...grants: readonly string[]): void {
+  /** Asks for turns that arrive together. */
+  async ask(key: string, ...grants: readonly string[]): Promise<void> {
     for (const grant of grants) {
       const taking = this.#queue.take({ turn: limitedTurn({ node: 1, key, grant }), bounds: {} });
       taking.then(
@@ -25,20 +26,28 @@ class Desk {
         (error: Error) => this.results.set(grant, error.message),
       );
     }
+    await settled();
   }
 
   async answer(send: number, outcome: 'granted' | 'lost'): Promise<void> {
     this.#answers[send]?.resolve((this.sent[send] ?? []).map(() => ({ outcome })));
-    await settled();
+    await gathered();
   }
 
   async fail(send: number, message: string): Promise<void> {
     this.#answers[send]?.reject(new Error(message));
-    await settled();
+    await gathered();
   }
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Lets the time pass in which turns are gathered for the next statement. */
+async function gathered(): Promise<void> {
+  await settled();
+  mock.timers.tick(2);
+  await settled();
+}
 const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${name}${i}`);
 
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
@@ -46,7 +55,9 @@ afterEach(() => mock.timers.reset());
 
 test('turns of a key that arrive while one is being sent are sent together after it, in their order', async () => {
   const desk = new Desk();
-  desk.ask('ci', 'a', 'b', 'c', 'd');
+  await desk.ask('ci', 'a');
+  await desk.ask('ci', 'b');
+  await desk.ask('ci', 'c', 'd');
   assert.deepEqual(desk.sent, [['a']]);
   await desk.answer(0, 'granted');
   assert.deepEqual(desk.sent, [['a'], ['b', 'c', 'd']]);
@@ -60,15 +71,35 @@ test('turns of a key that arrive while one is being sent are sent together after
       ['d', 'lost'],
     ],
   );
-  desk.ask('ci', 'e');
+  await desk.ask('ci', 'e');
   assert.deepEqual(desk.sent.at(-1), ['e']);
+});
+
+test('turns that arrive together are sent together', async () => {
+  const desk = new Desk();
+  void desk.ask('ci', 'a', 'b');
+  await desk.ask('other', 'c');
+  assert.deepEqual(desk.sent, [['a', 'b', 'c']]);
+});
+
+test('turns that arrive within two milliseconds after a statement are gathered for the next one', async () => {
+  const desk = new Desk();
+  await desk.ask('ci', 'a');
+  await desk.ask('other', 'b');
+  await desk.ask('third', 'c');
+  assert.deepEqual(desk.sent, [['a']]);
+  mock.timers.tick(2);
+  assert.deepEqual(desk.sent, [['a'], ['b', 'c']]);
 });
 
 test('two statements are sent at a time, and waiting turns of all other keys share the next one', async () => {
   const desk = new Desk();
-  desk.ask('ci', 'a', 'b');
-  desk.ask('other', 'c', 'd');
-  desk.ask('third', 'e');
+  await desk.ask('ci', 'a');
+  await gathered();
+  await desk.ask('other', 'c');
+  await desk.ask('ci', 'b');
+  await desk.ask('other', 'd');
+  await desk.ask('third', 'e');
   assert.deepEqual(desk.sent, [['a'], ['c']]);
   await desk.answer(1, 'granted');
   assert.deepEqual(desk.sent, [['a'], ['c'], ['d', 'e']]);
@@ -78,10 +109,11 @@ test('two statements are sent at a time, and waiting turns of all other keys sha
 
 test('a send has at most 64 turns of a key, and 256 in all', async () => {
   const desk = new Desk();
-  desk.ask('first', 'a');
-  desk.ask('second', 'b');
+  await desk.ask('first', 'a');
+  await gathered();
+  await desk.ask('second', 'b');
   const keys = ['busy', 'one', 'two', 'three', 'four'];
-  for (const key of keys) desk.ask(key, ...numbered(key, key === 'busy' ? 100 : 64));
+  for (const key of keys) await desk.ask(key, ...numbered(key, key === 'busy' ? 100 : 64));
   await desk.answer(0, 'granted');
   assert.deepEqual(
     desk.sent[2],
@@ -95,9 +127,10 @@ test('a send has at most 64 turns of a key, and 256 in all', async () => {
 
 test('where nothing could be sent, each turn gets the reason, and the next ones are sent', async () => {
   const desk = new Desk();
-  desk.ask('ci', 'a', 'b', 'c');
+  await desk.ask('ci', 'a');
+  await desk.ask('ci', 'b', 'c');
   await desk.answer(0, 'granted');
-  desk.ask('ci', 'd');
+  await desk.ask('ci', 'd');
   await desk.fail(1, 'unreachable');
   await desk.answer(2, 'granted');
   assert.deepEqual([...desk.results.values()], ['granted', 'unreachable', 'unreachable', 'granted']);
@@ -105,9 +138,10 @@ test('where nothing could be sent, each turn gets the reason, and the next ones 
 
 test('a turn that waits for two seconds is refused, and is not sent', async () => {
   const desk = new Desk();
-  desk.ask('ci', 'a', 'b');
+  await desk.ask('ci', 'a');
+  await desk.ask('ci', 'b');
   mock.timers.tick(1_999);
-  desk.ask('ci', 'c');
+  await desk.ask('ci', 'c');
   await settled();
   assert.equal(desk.results.size, 0);
   mock.timers.tick(1);

@@ -1,5 +1,5 @@
-// A queue of turns that reserve against the limits of their keys. Waiting turns share a statement. A key is in one running statement at a
-// time.
+// A queue of turns that reserve against the limits of their keys. Turns that arrive together share a statement, and so do waiting turns. A
+// key is in one running statement at a time.
 import { StoreError } from '../../errors.ts';
 import type { LimitBounds, LimitedTurn, Taken } from '../../schema/limit-rows.ts';
 
@@ -11,8 +11,9 @@ export interface LimitReservation {
 interface Waiting extends LimitReservation {
   readonly resolve: (taken: Taken) => void;
   readonly reject: (error: unknown) => void;
-  /** Undefined for a turn that was sent at once: its statement has a deadline of its own. */
-  readonly deadline: NodeJS.Timeout | undefined;
+  isSent: boolean;
+  /** Present for a turn that has to wait. A statement has a deadline of its own. */
+  deadline: NodeJS.Timeout | undefined;
 }
 
 /**
@@ -25,13 +26,22 @@ const TURNS_OF_A_KEY = 64;
 /** Most turns in a statement. */
 const TURNS = 256;
 const WAIT_MS = 2_000;
+/**
+ * The least time between two statements, in which turns are gathered. A statement costs the node as much as the reservations of ten turns,
+ * and an answer of the database often takes less than a millisecond.
+ */
+const GATHER_MS = 2;
 
 export class ReservationQueue {
   readonly #send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>;
   /** Waiting turns by key, in the order of their arrival. */
   readonly #waiting = new Map<string, Waiting[]>();
+  /** The turns of this step of the event loop. */
+  #arrived: Waiting[] = [];
   readonly #sentKeys = new Set<string>();
   #sends = 0;
+  /** Present for a moment after a statement was sent. */
+  #gathering: NodeJS.Timeout | undefined;
 
   /** @param send resolves with results in the order of the turns; rejects if none was sent */
   constructor(send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>) {
@@ -42,22 +52,30 @@ export class ReservationQueue {
   take(reservation: LimitReservation): Promise<Taken> {
     const { promise, resolve, reject } = Promise.withResolvers<Taken>();
     const { key } = reservation.turn;
-    const waits = this.#sends === SENDS || this.#sentKeys.has(key);
-    const deadline = waits ? setTimeout(() => this.#expire(key, waiting), WAIT_MS) : undefined;
-    const waiting: Waiting = { ...reservation, resolve, reject, deadline };
+    const waiting: Waiting = { ...reservation, resolve, reject, isSent: false, deadline: undefined };
     const others = this.#waiting.get(key);
     if (others) others.push(waiting);
     else this.#waiting.set(key, [waiting]);
-    this.#sendNext();
+    if (this.#arrived.push(waiting) === 1) process.nextTick(() => this.#sendArrived());
     return promise;
   }
 
+  #sendArrived(): void {
+    const arrived = this.#arrived;
+    this.#arrived = [];
+    this.#sendNext();
+    for (const one of arrived) if (!one.isSent) one.deadline = setTimeout(() => this.#expire(one), WAIT_MS);
+  }
+
   #sendNext(): void {
-    while (this.#sends < SENDS) {
-      const turns = this.#removeNext();
-      if (turns.length === 0) return;
-      void this.#run(turns);
-    }
+    if (this.#gathering || this.#sends === SENDS) return;
+    const turns = this.#removeNext();
+    if (turns.length === 0) return;
+    this.#gathering = setTimeout(() => {
+      this.#gathering = undefined;
+      this.#sendNext();
+    }, GATHER_MS);
+    void this.#run(turns);
   }
 
   #removeNext(): readonly Waiting[] {
@@ -74,7 +92,10 @@ export class ReservationQueue {
 
   async #run(turns: readonly Waiting[]): Promise<void> {
     this.#sends += 1;
-    for (const { deadline } of turns) clearTimeout(deadline);
+    for (const one of turns) {
+      one.isSent = true;
+      clearTimeout(one.deadline);
+    }
     try {
       const taken = await this.#send(turns);
       for (const [i, { resolve }] of turns.entries()) resolve(taken[i] ?? { outcome: 'unknown' });
@@ -87,7 +108,8 @@ export class ReservationQueue {
     }
   }
 
-  #expire(key: string, late: Waiting): void {
+  #expire(late: Waiting): void {
+    const { key } = late.turn;
     const left = this.#waiting.get(key)?.filter((one) => one !== late) ?? [];
     if (left.length > 0) this.#waiting.set(key, left);
     else this.#waiting.delete(key);
