@@ -9,7 +9,7 @@ const BATCH = 256;
  * The time between two batches, because a transaction costs the node as much as many settlements. The first settlement after a pause is
  * written at once.
  */
-const GATHER_MS = 10;
+const GATHER_MS = 25;
 /** The first and the longest pause after a failure. */
 const PAUSE_MS = { first: 50, longest: 2_000 } as const;
 /** How often a process that settles deletes rows that are too old to count. */
