@@ -1,7 +1,7 @@
 // The text of a delta event, read from its bytes in the form that JSON has between the quotes. It is parsed only if it is written in an
 // unusual way.
 import type { Json } from '../json/json.ts';
-import { DeltaLocator, MemberLocator } from './event-bytes.ts';
+import { DeltaLocator, MemberLocator, textLength } from './event-bytes.ts';
 import type { ReplyEvent } from './reply-event.ts';
 
 const QUOTE = 0x22;
@@ -22,16 +22,25 @@ export class DeltaText {
   readonly #deltas = new DeltaLocator();
   readonly #places = new MemberLocator(OUTPUT_INDEX);
   readonly #parts = { content_index: new MemberLocator(CONTENT_INDEX), summary_index: new MemberLocator(SUMMARY_INDEX) };
+  #decodedBytes = 0;
+
+  /** The UTF-8 length of the last text when it is decoded. */
+  get decodedBytes(): number {
+    return this.#decodedBytes;
+  }
 
   /** Returns a view of the event's bytes, or a new buffer; undefined if the event has no text. */
   of(event: ReplyEvent): Buffer | undefined {
     const { bytes, dataStart, dataEnd } = event;
     // If the data has several lines, the prefixes of the lines are between them.
     const from = dataStart === -1 ? -1 : this.#deltas.locate(event);
-    const to = from === -1 ? -1 : closingQuote(bytes, from, dataEnd);
+    const to = from === -1 ? -1 : this.#closingQuote(bytes, from, dataEnd);
     if (to !== -1) return from === to ? undefined : bytes.subarray(from, to);
     const delta = event.json()?.delta;
-    return typeof delta === 'string' && delta !== '' ? Buffer.from(JSON.stringify(delta).slice(1, -1)) : undefined;
+    if (typeof delta !== 'string' || delta === '') return undefined;
+    const text = Buffer.from(JSON.stringify(delta).slice(1, -1));
+    this.#decodedBytes = textLength(text, 0, text.length);
+    return text;
   }
 
   /** The value of a member that numbers the parts of an item; 0 if the event does not have it. */
@@ -49,16 +58,23 @@ export class DeltaText {
     const data = event.json();
     return data?.output_index ?? data?.item_id;
   }
-}
 
-/** The end of a JSON string; -1 if the string has escapes or control characters. */
-function closingQuote(bytes: Buffer, from: number, end: number): number {
-  for (let at = from; at < end; at++) {
-    const byte = bytes[at] as number;
-    if (byte === QUOTE) return at;
-    if (byte < SPACE || (byte === BACKSLASH && !ESCAPED.has(bytes[++at]))) return -1;
+  /** The end of a JSON string; -1 if the string has control characters, or escapes of several characters. */
+  #closingQuote(bytes: Buffer, from: number, end: number): number {
+    let escapes = 0;
+    for (let at = from; at < end; at++) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) {
+        this.#decodedBytes = at - from - escapes;
+        return at;
+      }
+      if (byte < SPACE) return -1;
+      if (byte !== BACKSLASH) continue;
+      if (!ESCAPED.has(bytes[++at])) return -1;
+      escapes += 1;
+    }
+    return -1;
   }
-  return -1;
 }
 
 /** The number that a member of the data has; undefined if it has none. */

@@ -7,6 +7,7 @@ import { SseSplitter } from '../../../proxy/upstream/events/sse-splitter.ts';
 interface Read {
   readonly text: string | undefined;
   readonly index: unknown;
+  readonly bytes: number | undefined;
 }
 
 /** The texts of the events of this stream, which is read in pieces of `size` bytes. */
@@ -15,7 +16,11 @@ function read(stream: string, size = stream.length * 4): readonly Read[] {
   const delta = new DeltaText();
   const splitter = new SseSplitter({ hold: () => undefined, release: () => undefined }, (event) => {
     const text = delta.of(event);
-    found.push({ text: text && (JSON.parse(`"${text.toString()}"`) as string), index: delta.placeOf(event) });
+    found.push({
+      text: text && (JSON.parse(`"${text.toString()}"`) as string),
+      index: delta.placeOf(event),
+      bytes: text && delta.decodedBytes,
+    });
   });
   const bytes = Buffer.from(stream);
   for (let at = 0; at < bytes.length; at += size) splitter.push(bytes.subarray(at, at + size));
@@ -45,7 +50,9 @@ const EVENTS = TEXTS.map((delta, i) => ({
   delta,
   logprobs: [],
 }));
-const expected = TEXTS.map((text, index) => ({ text, index }));
+/** Half of a surrogate pair counts two bytes, because the other half may be in the next event. */
+const bytesOf = (text: string): number => (text === '\ud83d' ? 2 : Buffer.byteLength(text));
+const expected = TEXTS.map((text, index) => ({ text, index, bytes: bytesOf(text) }));
 
 const escaped = (json: string): string => json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
@@ -80,7 +87,7 @@ test('an event without a text yields none, and never a part of another member', 
     'no JSON',
     '"delta":"',
   ]) {
-    assert.deepEqual(read(`data: ${data}\n\n`), [{ text: undefined, index: undefined }], data);
+    assert.deepEqual(read(`data: ${data}\n\n`), [{ text: undefined, index: undefined, bytes: undefined }], data);
   }
 });
 
@@ -95,6 +102,6 @@ test('an index that is not a plain number is parsed, and a missing one is the id
     ['"item_id":"fc_1","output_index":5', 5],
     ['"item":{}', undefined],
   ] as const) {
-    assert.deepEqual(read(`data: {"type":"x.delta",${member},"delta":"a"}\n\n`), [{ text: 'a', index }]);
+    assert.deepEqual(read(`data: {"type":"x.delta",${member},"delta":"a"}\n\n`), [{ text: 'a', index, bytes: 1 }]);
   }
 });

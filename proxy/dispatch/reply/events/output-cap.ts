@@ -1,7 +1,6 @@
 // Ends a reply at its key's cap of output tokens, if the account did not get the cap, with the events that a provider would send.
 import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
-import { textLength } from '../../../turn/reply/event-bytes.ts';
 import { LIFECYCLE } from '../../../turn/reply/event-types.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
@@ -70,7 +69,7 @@ export class OutputCap {
   #count(event: ReplyEvent, known: JsonObject | undefined): readonly JsonObject[] | undefined {
     const text = this.#delta.of(event);
     if (!text) return undefined;
-    const bytes = textLength(text, 0, text.length);
+    const bytes = this.#delta.decodedBytes;
     if (this.#bytes + bytes > this.#maxBytes) return this.#cut(known ?? this.#memory.json(event), event);
     this.#bytes += bytes;
     this.#output.append(event, text);
