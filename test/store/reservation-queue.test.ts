@@ -50,7 +50,7 @@ async function gathered(): Promise<void> {
 }
 const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${name}${i}`);
 
-beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'setInterval'] }));
 afterEach(() => mock.timers.reset());
 
 test('turns of a key that arrive while one is being sent are sent together after it, in their order', async () => {

@@ -11,9 +11,8 @@ export interface LimitReservation {
 interface Waiting extends LimitReservation {
   readonly resolve: (taken: Taken) => void;
   readonly reject: (error: unknown) => void;
-  isSent: boolean;
-  /** Present for a turn that has to wait. A statement has a deadline of its own. */
-  deadline: NodeJS.Timeout | undefined;
+  /** The number of sweeps for which the turn has waited. */
+  sweeps: number;
 }
 
 /**
@@ -25,7 +24,9 @@ const SENDS = 2;
 const TURNS_OF_A_KEY = 64;
 /** Most turns in a statement. */
 const TURNS = 256;
-const WAIT_MS = 2_000;
+/** A turn waits for fewer sweeps than this, so for two seconds at most. A timer for each turn would cost more than its place in the queue. */
+const SWEEPS = 4;
+const SWEEP_MS = 500;
 /**
  * The least time between two statements, in which turns are gathered. A statement costs the node as much as the reservations of ten turns,
  * and an answer of the database often takes less than a millisecond.
@@ -36,12 +37,14 @@ export class ReservationQueue {
   readonly #send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>;
   /** Waiting turns by key, in the order of their arrival. */
   readonly #waiting = new Map<string, Waiting[]>();
-  /** The turns of this step of the event loop. */
-  #arrived: Waiting[] = [];
   readonly #sentKeys = new Set<string>();
   #sends = 0;
   /** Present for a moment after a statement was sent. */
   #gathering: NodeJS.Timeout | undefined;
+  /** Whether turns of this step of the event loop wait for its end. */
+  #isArriving = false;
+  /** Present while turns wait. */
+  #sweeping: NodeJS.Timeout | undefined;
 
   /** @param send resolves with results in the order of the turns; rejects if none was sent */
   constructor(send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>) {
@@ -52,19 +55,19 @@ export class ReservationQueue {
   take(reservation: LimitReservation): Promise<Taken> {
     const { promise, resolve, reject } = Promise.withResolvers<Taken>();
     const { key } = reservation.turn;
-    const waiting: Waiting = { ...reservation, resolve, reject, isSent: false, deadline: undefined };
+    const waiting: Waiting = { ...reservation, resolve, reject, sweeps: 0 };
     const others = this.#waiting.get(key);
     if (others) others.push(waiting);
     else this.#waiting.set(key, [waiting]);
-    if (this.#arrived.push(waiting) === 1) process.nextTick(() => this.#sendArrived());
+    if (!this.#isArriving) process.nextTick(() => this.#sendArrived());
+    this.#isArriving = true;
     return promise;
   }
 
   #sendArrived(): void {
-    const arrived = this.#arrived;
-    this.#arrived = [];
+    this.#isArriving = false;
     this.#sendNext();
-    for (const one of arrived) if (!one.isSent) one.deadline = setTimeout(() => this.#expire(one), WAIT_MS);
+    if (this.#waiting.size > 0) this.#sweeping ??= setInterval(() => this.#sweep(), SWEEP_MS);
   }
 
   #sendNext(): void {
@@ -92,10 +95,6 @@ export class ReservationQueue {
 
   async #run(turns: readonly Waiting[]): Promise<void> {
     this.#sends += 1;
-    for (const one of turns) {
-      one.isSent = true;
-      clearTimeout(one.deadline);
-    }
     try {
       const taken = await this.#send(turns);
       for (const [i, { resolve }] of turns.entries()) resolve(taken[i] ?? { outcome: 'unknown' });
@@ -108,11 +107,17 @@ export class ReservationQueue {
     }
   }
 
-  #expire(late: Waiting): void {
-    const { key } = late.turn;
-    const left = this.#waiting.get(key)?.filter((one) => one !== late) ?? [];
-    if (left.length > 0) this.#waiting.set(key, left);
-    else this.#waiting.delete(key);
-    late.reject(new StoreError('busy', 'PostgreSQL: the reservation waited too long'));
+  /** Refuses the turns that have waited too long. */
+  #sweep(): void {
+    for (const [key, waiting] of this.#waiting) {
+      for (const one of waiting) one.sweeps += 1;
+      const late = waiting.filter(({ sweeps }) => sweeps === SWEEPS);
+      waiting.splice(0, late.length);
+      if (waiting.length === 0) this.#waiting.delete(key);
+      for (const { reject } of late) reject(new StoreError('busy', 'PostgreSQL: the reservation waited too long'));
+    }
+    if (this.#waiting.size > 0) return;
+    clearInterval(this.#sweeping);
+    this.#sweeping = undefined;
   }
 }
