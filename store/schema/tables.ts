@@ -94,6 +94,27 @@ const noSums = (): never => {
   throw new TypeError('rows of this table are not added up');
 };
 
+function identityOf<Input>(keyFields: readonly Column<Input>[], row: Input): string {
+  // A separator is safe because no field of a key contains a NUL.
+  let identity = '';
+  for (const field of keyFields) identity += `${String(field.of(row))}\0`;
+  return identity;
+}
+
+/** Remembers the last identity: sums of one key are added many times in a row, and to make the text costs more than to compare the fields. */
+function remembered<Input>(keyFields: readonly Column<Input>[]): (row: Input) => string {
+  let last: readonly unknown[] = [];
+  let identity = '';
+  return (row) => {
+    let isLast = last.length > 0;
+    for (let i = 0; isLast && i < last.length; i++) isLast = keyFields[i]?.of(row) === last[i];
+    if (isLast) return identity;
+    last = keyFields.map((field) => field.of(row));
+    identity = identityOf(keyFields, row);
+    return identity;
+  };
+}
+
 const table = <Row extends object, Input extends object = Row>(name: string, shape: Shape<Row, Input>): Table<Row, Input> => {
   const { key, onConflict, weight = 1, tracked = false, decidedAt = {}, initial, add = noSums } = shape;
   const columns = Object.keys(shape.columns) as (keyof Row & string)[];
@@ -108,12 +129,7 @@ const table = <Row extends object, Input extends object = Row>(name: string, sha
     weight,
     tracked,
     decidedAt: new Map(Object.entries<string>(decidedAt)),
-    identity(row) {
-      // A separator is safe because no field of a key contains a NUL.
-      let identity = '';
-      for (const field of keyFields) identity += `${String(field.of(row))}\0`;
-      return identity;
-    },
+    identity: onConflict === 'add' ? remembered(keyFields) : (row) => identityOf(keyFields, row),
     add,
     decode: (record) => Object.fromEntries(decoded.map(({ column, type, place }) => [column, decode(type, record[column], place)])) as Row,
   };
