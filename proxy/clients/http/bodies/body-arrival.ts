@@ -41,6 +41,7 @@ export class BodyArrival {
   readonly #options: ArrivalOptions;
   readonly #idle: NodeJS.Timeout;
   readonly #pace: ReadPace;
+  #lastLook: NodeJS.Immediate | undefined;
   #smallPieces = 0;
 
   constructor(request: IncomingMessage, options: ArrivalOptions) {
@@ -59,6 +60,7 @@ export class BodyArrival {
   stop(): void {
     const { closed, malformed } = this.#options;
     clearTimeout(this.#idle);
+    clearImmediate(this.#lastLook);
     this.#request.off('data', this.#arrived).off('end', this.#ended).off('close', closed).off(BODY_MALFORMED, malformed);
   }
 
@@ -89,7 +91,12 @@ export class BodyArrival {
       this.#idle.refresh();
       return;
     }
-    counters.add('body_timeouts');
-    refuse(new Refusal('request_timeout'));
+    const { bytes } = this;
+    // What came during a pause of the process is read only after this timer.
+    this.#lastLook = setImmediate(() => {
+      if (this.bytes > bytes || this.hasEnded) return;
+      counters.add('body_timeouts');
+      refuse(new Refusal('request_timeout'));
+    });
   }
 }

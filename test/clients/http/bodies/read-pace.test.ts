@@ -100,30 +100,6 @@ test('[Q38] the large body of one key does not wait for all of another key, and 
   assert.equal(bytes, KEYS.length * LARGE_BYTES);
 });
 
-test('a client whose connection is not read is not silent', (context) => {
-  context.mock.timers.enable({ apis: ['setTimeout'] });
-  const idleMs = 1_000;
-  for (const [bytes, expected] of [
-    [2_000_000, []],
-    [1_000, ['request_timeout']],
-  ] as const) {
-    const request = Object.assign(new IncomingMessage(new Socket()), { headers: {} });
-    const refused: string[] = [];
-    new BodyArrival(request, {
-      idleMs,
-      smallPieces: 0,
-      counters: new Counters(),
-      isBusy: () => false,
-      closed: () => undefined,
-      malformed: () => undefined,
-      refuse: ({ code }) => void refused.push(String(code)),
-    });
-    request.emit('data', Buffer.alloc(bytes));
-    context.mock.timers.tick(idleMs);
-    assert.deepEqual(refused, expected);
-  }
-});
-
 test('a slice has a megabyte of large pieces, and as many small pieces as take as long', () => {
   const read = [65_536, 1_024].map((length) => {
     const pace = new ReadPace(new IncomingMessage(new Socket()), 'key');
