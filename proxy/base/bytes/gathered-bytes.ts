@@ -15,8 +15,26 @@ const MAX_BLOCK_BYTES = 65_536;
 
 const NOTHING = Buffer.alloc(0);
 
-export class GatheredBytes {
-  /** The length of all chunks together. */
+/** Gathers the reads of one body. */
+export interface Gathering {
+  /** The length of all reads together. */
+  readonly length: number;
+  /** The number of bytes that `take` copies. */
+  readonly uncopied: number;
+  /**
+   * Adds a read of a connection, which nothing else uses. If it is copied, its memory is free at once, without a garbage collection.
+   * @returns the number of bytes by which the memory that is held grew
+   */
+  addRead(chunk: Buffer<ArrayBuffer>): number;
+  /** Returns all bytes and holds none afterwards. */
+  take(): Buffer;
+  /** Like `take`, with a pause after each part of this many bytes. Nothing may be added during a pause. */
+  takeInParts(bytes: number): Generator<undefined, Buffer>;
+  /** Drops all bytes. */
+  clear(): void;
+}
+
+export class GatheredBytes implements Gathering {
   length = 0;
   /** The memory that is held: the bytes, other bytes in the same buffers, and the objects. */
   held = 0;
@@ -35,6 +53,10 @@ export class GatheredBytes {
     this.#from = from;
   }
 
+  get uncopied(): number {
+    return this.length;
+  }
+
   /** @returns the number of bytes by which `held` grew */
   add(chunk: Buffer): number {
     const { held } = this;
@@ -49,18 +71,14 @@ export class GatheredBytes {
     return this.held - held;
   }
 
-  /**
-   * Adds a read of a connection, which nothing else uses. If it is copied into a slab, its memory is free at once, without a garbage
-   * collection.
-   */
   addRead(chunk: Buffer<ArrayBuffer>): number {
     const isCopied = this.#isRead(chunk);
     const grown = this.add(chunk);
-    if (isCopied && chunk.length === chunk.buffer.byteLength) chunk.buffer.transfer(0);
+    if (isCopied) freeRead(chunk);
     return grown;
   }
 
-  /** Returns all bytes and holds none afterwards. A single chunk is returned without a copy, unless it was a small part of its buffer. */
+  /** A single chunk is returned without a copy, unless it was a small part of its buffer. */
   take(): Buffer {
     this.#closeCopied();
     const [first = NOTHING] = this.#chunks;
@@ -69,12 +87,19 @@ export class GatheredBytes {
     return all;
   }
 
-  /** Like `take`, with a pause after each part of this many bytes. Nothing may be added during a pause. */
   *takeInParts(bytes: number): Generator<undefined, Buffer> {
     this.#closeCopied();
-    const chunks = this.#chunks;
-    if (this.#only || chunks.length <= 1) return this.take();
+    if (this.#only || this.#chunks.length <= 1) return this.take();
     const all = Buffer.allocUnsafeSlow(this.length);
+    yield* this.moveInParts(all, bytes);
+    return all;
+  }
+
+  /** Moves all bytes to the beginning of a buffer, with a pause after each part. Nothing may be added during a pause. */
+  *moveInParts(all: Buffer, bytes: number): Generator<undefined, void> {
+    this.#closeCopied();
+    const chunks = this.#only ? [this.#only] : this.#chunks;
+    this.#only = undefined;
     let [at, pauseAt] = [0, bytes];
     for (let i = 0; i < chunks.length; i++) {
       const chunk = chunks[i] as Buffer;
@@ -88,10 +113,8 @@ export class GatheredBytes {
       yield;
     }
     this.clear();
-    return all;
   }
 
-  /** Drops all bytes. */
   clear(): void {
     this.#only = undefined;
     this.#chunks = [];
@@ -165,6 +188,11 @@ export class GatheredBytes {
     this.#start = this.#end;
     this.held += OBJECT_BYTES;
   }
+}
+
+/** Frees the memory of a read of a connection that was copied, and that nothing else uses. A garbage collection would free it later. */
+export function freeRead(chunk: Buffer<ArrayBuffer>): void {
+  if (chunk.length >= KEPT_BYTES && chunk.length === chunk.buffer.byteLength) chunk.buffer.transfer(0);
 }
 
 /** Not from Node's pool, because a small part of the pool keeps all of it in memory. */

@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { BodyShare } from '../../../base/bytes/body-memory.ts';
-import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
+import { GatheredBytes, type Gathering } from '../../../base/bytes/gathered-bytes.ts';
 import { JOINED_AT_ONCE, joinInParts } from '../../../base/bytes/join-in-parts.ts';
+import { StatedBytes } from '../../../base/bytes/stated-bytes.ts';
 import type { CounterName, Counters } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { Limits, Timeouts } from '../../../turn/settings.ts';
@@ -99,7 +100,9 @@ function taken(request: Request, { limits, share, counters }: BodyOptions): Buff
 function collect(request: IncomingMessage, decoder: Decoder | undefined, options: BodyOptions): Promise<Buffer> {
   const { limits, timeouts, share, counters } = options;
   return new Promise((resolve, reject) => {
-    const chunks = new GatheredBytes();
+    const stated = request.headers['content-length'];
+    const gathered = new GatheredBytes();
+    const chunks: Gathering = decoder || stated === undefined ? gathered : new StatedBytes(Number(stated));
     const held = share.body(() => fail(new Refusal('server_is_overloaded'), 'bodies_displaced'));
     let done = false;
     let joining: AbortController | undefined;
@@ -137,13 +140,13 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
         return;
       }
       // A decoder uses the rest of its buffer for the next chunk. Node's parser makes a buffer for each.
-      const grown = decoder ? chunks.add(chunk) : chunks.addRead(chunk);
+      const grown = decoder ? gathered.add(chunk) : chunks.addRead(chunk);
       if (!held.take(grown, limits.bodies_in_memory_bytes)) fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
     };
     const onEnd = (): void => {
       // Bytes after the compressed data do not belong to it, and another reader might take them for the body.
       if (decoder && decoder.bytesWritten < arrival.bytes) garbled();
-      else if (chunks.length > JOINED_AT_ONCE) join();
+      else if (chunks.uncopied > JOINED_AT_ONCE) join();
       else if (settle()) resolve(chunks.take());
     };
     const join = (): void => {
