@@ -1,7 +1,7 @@
 // What the gateway changes inside `ws`: how it keeps a message that has not arrived completely, and how it unmasks one.
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import { joinLast } from '../../bytes/gathered-bytes.ts';
+import { freeRead, joinLast } from '../../bytes/gathered-bytes.ts';
 import { applyMask, MASK_BYTES } from '../../bytes/websocket-mask.ts';
 
 /** The connection under an open websocket. `ws` itself does not show how far its frames have been sent. */
@@ -72,6 +72,6 @@ export function dropArrivals(websocket: WebSocket, socket: Socket): void {
   receiver._buffers = [];
   receiver._bufferedBytes = 0;
   receiver._fragments = [];
-  socket.removeAllListeners('data').end();
+  socket.removeAllListeners('data').on('data', freeRead).end();
   socket.resume();
 }

@@ -20,6 +20,9 @@ describe('dropArrivals', () => {
     await once(connection, 'data');
     accepted.close(1013);
     dropArrivals(accepted, connection);
+    const read = Buffer.allocUnsafeSlow(65_536);
+    connection.emit('data', read);
+    assert.equal(read.length, 0, 'the memory of a dropped read waits for a garbage collection');
     client.send('the last part', { fin: true });
     const [[code]] = await Promise.all([once(client, 'close'), once(accepted, 'close')]);
     assert.equal(code, 1013);
