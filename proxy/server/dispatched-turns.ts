@@ -1,6 +1,6 @@
 // Turns that go to an account: the overload guard, the body, the request's rules, the reservation, and the dispatch.
 import type { OverloadGuard } from '../admission/overload-guard.ts';
-import { SlicedWork } from '../base/process/slices.ts';
+import { SlicedWork, smallTurnBegins } from '../base/process/slices.ts';
 import type { TurnClient } from '../dispatch/client.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { ChainedRequest, DispatchEnd, DispatchedTurn, Payload } from '../dispatch/request/dispatch-request.ts';
@@ -84,6 +84,7 @@ export class DispatchedTurns {
     const work: Work = payload === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
     turn.bodyBytes = client.bodyBytes;
     if (client.isLarge) turn.large = new SlicedWork(turn.key.id);
+    else smallTurnBegins();
     turn.liveSocket = client.upstreamSocket;
     if (client.upstreamSocket && turn.hasApiAccounts) {
       work.body = this.#services.histories.extended(turn, work.body, client.bodyBytes, client.upstreamSocket);

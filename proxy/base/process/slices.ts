@@ -1,6 +1,6 @@
 // Runs long work on large bodies in slices, with the rest of the event loop between them. The whole process runs one slice at a time, and
 // keys alternate (Q38).
-import { setImmediate } from 'node:timers';
+import { setImmediate, setTimeout } from 'node:timers';
 
 /** The length of a slice. It ends at the first place after this time at which its work can pause. */
 const SLICE_MS = 1;
@@ -8,6 +8,13 @@ const SLICE_MS = 1;
 const REST_TIMES = 2;
 /** An iteration of the event loop that is shorter had no other work. */
 const QUIET_MS = 0.2;
+/**
+ * How long after its beginning a small turn may still be waiting for its account's reply, which then comes at any moment. Slices leave the
+ * loop to it meanwhile, even if it has nothing to do yet. A turn that takes longer does not notice a slice.
+ */
+const SMALL_TURN_MS = 20;
+/** The shortest time for which a timer waits. */
+const LEAST_TIMER_MS = 1;
 
 /** Grants slices. It asks for iterations of the event loop only while work waits. */
 export class SliceTurns {
@@ -19,6 +26,14 @@ export class SliceTurns {
   #hasGranted = false;
   /** Milliseconds that remain for other work. */
   #rest = 0;
+  /** Until when a small turn may wait for its reply. */
+  #smallUntil = Number.NEGATIVE_INFINITY;
+  readonly #now: () => number;
+
+  /** @param now returns milliseconds of a clock that passes evenly */
+  constructor(now = (): number => performance.now()) {
+    this.#now = now;
+  }
 
   /** Resolves when the next slice of the key begins. */
   next(key: string): Promise<void> {
@@ -28,22 +43,30 @@ export class SliceTurns {
       else this.#waiting.set(key, [begin]);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      this.#at = performance.now();
+      this.#at = this.#now();
       setImmediate(this.#pass);
     });
   }
 
-  /** Runs once in each iteration of the event loop. */
+  /** Called when a turn that needs no slices begins. */
+  smallTurn(): void {
+    if (this.#isScheduled) this.#smallUntil = this.#now() + SMALL_TURN_MS;
+  }
+
+  /** Runs once in each iteration of the event loop, except while small turns rest it. */
   readonly #pass = (): void => {
-    const now = performance.now();
+    const now = this.#now();
     const took = now - this.#at;
+    const leaves = now < this.#smallUntil;
     this.#at = now;
     if (this.#hasGranted) this.#rest = REST_TIMES * took;
-    else this.#rest = took < QUIET_MS ? 0 : this.#rest - took;
+    else this.#rest = took < QUIET_MS && !leaves ? 0 : this.#rest - took;
     this.#hasGranted = this.#rest <= 0 && this.#grant();
     this.#isScheduled = this.#hasGranted || this.#waiting.size > 0;
-    if (this.#isScheduled) setImmediate(this.#pass);
-    else this.#rest = 0;
+    if (!this.#isScheduled) this.#rest = 0;
+    // A timer, because the process would use its processor up with turns of a loop that has nothing to do.
+    else if (leaves && !this.#hasGranted && this.#rest >= LEAST_TIMER_MS) setTimeout(this.#pass, this.#rest);
+    else setImmediate(this.#pass);
   };
 
   #grant(): boolean {
@@ -62,6 +85,9 @@ const turns = new SliceTurns();
 
 /** Resolves when the next slice of the key begins. */
 export const nextSlice = (key: string): Promise<void> => turns.next(key);
+
+/** Called when a turn that needs no slices begins. */
+export const smallTurnBegins = (): void => turns.smallTurn();
 
 /** The long work on one body. */
 export class SlicedWork {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyMemory, BodyShare } from '../../base/bytes/body-memory.ts';
 import type { UploadMeter } from '../../base/bytes/upload-meter.ts';
 import type { Counters } from '../../base/process/metrics.ts';
+import { nextSlice } from '../../base/process/slices.ts';
 import type { PipeEnd, PipeOptions, TurnClient, Upload } from '../../dispatch/client.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { FormPart } from '../../turn/json/form.ts';
@@ -36,6 +37,9 @@ const FORM_BYTES = 65_536;
 
 /** The bytes that a streamed upload may hold: its fields, and the buffers of its streams. */
 const STREAMED_BYTES = 1_048_576;
+
+/** The size from which parsing a body takes about as long as a slice. Those of two clients then do not follow each other at once. */
+const SLICE_BYTES = 262_144;
 
 /** Methods without a request body. */
 const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
@@ -93,6 +97,7 @@ export class HttpClient implements TurnClient {
     if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
     checkMediaType(contentType);
     const bytes = await readBody(request, options);
+    if (bytes.length >= SLICE_BYTES) await nextSlice(options.share.key);
     const body =
       bytes.length === 0 && kind?.emptyBody === true
         ? {}

@@ -63,7 +63,7 @@ export class WholeReply implements ByteReader {
     } else if (this.#bytes >= LARGE.bytes) void this.#judgeInParts((key, signal) => joinInParts(this.#chunks, key, signal));
     else {
       const body = this.#chunks.take();
-      const scan = scanOf(body, this.#context.turn.limits.json_values);
+      const scan = scanOf(body, this.#context.turn.limits.json_values, LARGE.values);
       if (typeof scan === 'string') this.#tooDense();
       else if (scan && scan.values >= LARGE.values) void this.#judgeInParts(async () => body);
       else this.#judgeText(body);

@@ -114,22 +114,30 @@ export class JsonScan {
   }
 }
 
+/** The bytes that are scanned between two looks at the number of values. */
+const STEP_BYTES = 65_536;
+
 /**
- * Scans the JSON from `start` to `end`. Returns the limit that it exceeds, if there is one; undefined if the JSON is too small to be
- * checked.
+ * Scans the JSON up to a place at which it has `enough` values. Returns the limit that it exceeds, if there is one; undefined if the JSON is
+ * too small to be checked.
  */
-export function scanOf(bytes: Buffer, maxValues: number, start = 0, end = bytes.length): JsonScan | Excess | undefined {
-  // A byte counts as at most two values: `{},` counts as four.
-  if (end - start <= Math.min(UNCHECKED_BYTES, maxValues / 2)) return undefined;
-  const scan = new JsonScan(bytes, maxValues, { start });
-  return scan.readTo(end) ?? scan;
+export function scanOf(bytes: Buffer, maxValues: number, enough: number): JsonScan | Excess | undefined {
+  if (isUnchecked(bytes.length, maxValues)) return undefined;
+  const scan = new JsonScan(bytes, maxValues);
+  while (scan.at < bytes.length && scan.values < enough) {
+    const excess = scan.readTo(Math.min(scan.at + STEP_BYTES, bytes.length));
+    if (excess) return excess;
+  }
+  return scan;
 }
 
 /** The limit that the JSON from `start` to `end` exceeds. */
 export function excessOf(bytes: Buffer, maxValues: number, start = 0, end = bytes.length): Excess | undefined {
-  const scan = scanOf(bytes, maxValues, start, end);
-  return typeof scan === 'string' ? scan : undefined;
+  return isUnchecked(end - start, maxValues) ? undefined : new JsonScan(bytes, maxValues, { start }).readTo(end);
 }
+
+/** A byte counts as at most two values: `{},` counts as four. */
+const isUnchecked = (bytes: number, maxValues: number): boolean => bytes <= Math.min(UNCHECKED_BYTES, maxValues / 2);
 
 /**
  * @param from the place after the opening quote, or after a part of the string.

@@ -1,6 +1,7 @@
 // Slices of long work: one slice in a turn of the event loop, keys in rotation, with turns for other work in between (Q38).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SlicedWork, SliceTurns } from '../../../proxy/base/process/slices.ts';
 
 /** Counts the turns of the event loop, each of which also does some work. */
@@ -55,4 +56,29 @@ test('[Q38] other work has turns of the loop between two slices, and long work g
     between.every((turns) => turns >= 2),
     between.join(' '),
   );
+});
+
+test('[Q38] after a slice a small turn has the loop for twice its time, even if it only waits, until it is not new any more', async () => {
+  let now = 0;
+  const slices = new SliceTurns(() => now);
+  const slice = async (): Promise<void> => {
+    await slices.next('ci');
+    now += 2;
+  };
+  const first = slice();
+  slices.smallTurn();
+  await first;
+  for (let i = 0; i < 2; i++) {
+    let isGranted = false;
+    const next = slice().then(() => {
+      isGranted = true;
+    });
+    // Turns of the loop in which no time passes.
+    await sleep(10);
+    assert.equal(isGranted, false);
+    now += 4;
+    await next;
+  }
+  now += 20;
+  await slice();
 });

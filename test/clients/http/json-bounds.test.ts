@@ -7,8 +7,8 @@ import { Counters } from '../../../proxy/base/process/metrics.ts';
 import { type JsonMemory, parseBody, parseLargeBody } from '../../../proxy/clients/http/bodies/json-body.ts';
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import { isObject, type Json } from '../../../proxy/turn/json/json.ts';
-import { excessOf, MAX_DEPTH } from '../../../proxy/turn/json/json-bounds.ts';
-import { parseLargeJson } from '../../../proxy/turn/json/large-json.ts';
+import { excessOf, MAX_DEPTH, scanOf } from '../../../proxy/turn/json/json-bounds.ts';
+import { LARGE, parseLargeJson } from '../../../proxy/turn/json/large-json.ts';
 import type { Limits } from '../../../proxy/turn/settings.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { liveTurnOf } from '../../support/live-turn.ts';
@@ -93,6 +93,11 @@ function largeBody(random: SeededRandom): string {
 
 describe('[Q38] a large body, in parts,', () => {
   const options = memory({ json_values: 3_000_000 });
+
+  test('[Q38] dense JSON is scanned only until it is known to be parsed in parts', () => {
+    const scan = scanOf(Buffer.from(`[${'{},'.repeat(240_000)}0]`), 1_000_000, LARGE.values);
+    assert.ok(typeof scan === 'object' && scan.values >= LARGE.values && scan.at <= 2 * 65_536, JSON.stringify(scan));
+  });
 
   test('is the same as parsed at once', async () => {
     const text = largeBody(new SeededRandom(1));

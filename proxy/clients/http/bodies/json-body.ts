@@ -30,7 +30,7 @@ export interface ParsedBody {
  */
 export function parseBody(bytes: Buffer, memory: JsonMemory): ParsedBody | undefined {
   if (bytes.length >= LARGE.bytes) return undefined;
-  const scan = scanOf(bytes, memory.limits.json_values);
+  const scan = scanOf(bytes, memory.limits.json_values, LARGE.values);
   if (typeof scan === 'string') throw refusalOf(scan, memory.counters);
   if (scan && scan.values >= LARGE.values) return undefined;
   checkUtf8(bytes);

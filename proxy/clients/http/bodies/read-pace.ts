@@ -9,6 +9,8 @@ import { nextSlice } from '../../../base/process/slices.ts';
  * would be a tenth of the cost of an upload.
  */
 const SLICE_BYTES = 1_048_576;
+/** The bytes of a body that are read before it first waits. Most bodies have no more. */
+const FIRST_BYTES = 262_144;
 /** The size for which a smaller piece counts: the parser takes as long for it. */
 const PIECE_BYTES = 4_096;
 /** The most bytes of one read of a connection. */
@@ -17,9 +19,10 @@ const READ_BYTES = 65_536;
 export class ReadPace {
   readonly #request: IncomingMessage;
   readonly #key: string;
-  /** The bytes since the slice began. */
+  /** The bytes since the slice began, what they count for, and the most of them. */
   #bytes = 0;
   #cost = 0;
+  #most = FIRST_BYTES;
   /** Whether the connection is not read, so its client cannot send more. */
   isWaiting = false;
 
@@ -32,7 +35,7 @@ export class ReadPace {
     this.#bytes += length;
     this.#cost += Math.max(length, PIECE_BYTES);
     // The rest of a read still arrives.
-    if (this.#cost < SLICE_BYTES || this.isWaiting) return;
+    if ((this.#bytes < this.#most && this.#cost < SLICE_BYTES) || this.isWaiting) return;
     // The pieces are so small that one read of the connection has more of them than a slice can take.
     if (this.#bytes < READ_BYTES) readInParts(this.#request);
     void nextSlice(this.#key).then(this.#wait());
@@ -46,6 +49,7 @@ export class ReadPace {
       this.isWaiting = false;
       this.#bytes = 0;
       this.#cost = 0;
+      this.#most = SLICE_BYTES;
       readOn();
     };
   }

@@ -1,7 +1,7 @@
 // A large body is joined, parsed, read by rules and written in slices of the event loop (Q38).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SlicedWork } from '../../../../proxy/base/process/slices.ts';
+import { SlicedWork, SliceTurns } from '../../../../proxy/base/process/slices.ts';
 import { LARGE } from '../../../../proxy/turn/json/large-json.ts';
 import { startGateway } from '../../../support/gateway.ts';
 import { userMessage } from '../../../support/native-frames.ts';
@@ -21,4 +21,18 @@ test('[Q38] each step of a large turn has slices of its own, and a small turn ha
   assert.equal(await worksOf(LARGE.bytes), 3);
   // Its first quarter is copied after it has come.
   assert.equal(await worksOf(4 * LARGE.bytes), 4);
+});
+
+test('[Q38] a body of 256 KiB waits for two slices, to be read and to be parsed, and a smaller one for none', async (context) => {
+  const { mock } = context.mock.method(SliceTurns.prototype, 'next');
+  await using gate = await startGateway();
+  const slicesOf = async (bytes: number): Promise<number> => {
+    mock.resetCalls();
+    const { status } = await gate.send('/backend-api/agent/responses', {
+      body: { ...turnBody('hello'), input: [userMessage('x'.repeat(bytes))] },
+    });
+    assert.equal(status, 200);
+    return mock.callCount();
+  };
+  assert.deepEqual([await slicesOf(250_000), await slicesOf(262_144)], [0, 2]);
 });
