@@ -1,5 +1,6 @@
 // The turns whose walks are counted: one for each surface, with the simulated provider, from the request to the end of the reply.
 import { setImmediate } from 'node:timers/promises';
+import { systemClock } from '../../proxy/base/time/clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET } from '../support/native-frames.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -15,7 +16,9 @@ export interface WalkedTurn extends Traced {
 export const TURNS = ['json', 'sse', 'chat', 'websocket'] as const;
 
 export async function withTurns<Result>(work: (turns: readonly WalkedTurn[]) => Promise<Result>): Promise<Result> {
-  await using gate = await startGateway();
+  // The time stands still, because a trace is slow: what turns do once in a while, such as a sample of the load, is not counted.
+  const now = Date.now();
+  await using gate = await startGateway({ clock: { now: () => now, wallTime: () => now, after: systemClock.after } });
   const socket = await connect(gate, NATIVE_SOCKET);
   const post = async (path: string, body: unknown): Promise<void> => {
     const { status, text } = await gate.send(path, { body });
