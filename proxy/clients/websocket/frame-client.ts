@@ -156,11 +156,6 @@ export class FrameClient implements TurnClient {
     this.#sink = undefined;
   }
 
-  /** Undefined while the turn runs without its client. */
-  protected get connection(): WebsocketConnection | undefined {
-    return this.#connection;
-  }
-
   protected connect(connection: WebsocketConnection): void {
     this.#connection = connection;
     if (!connection.isOpen) this.disconnected(connection);

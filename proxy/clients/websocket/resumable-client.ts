@@ -68,7 +68,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   }
 
   get isDetached(): boolean {
-    return this.connection === undefined;
+    return this.currentConnection === undefined;
   }
 
   get isOver(): boolean {
@@ -90,7 +90,7 @@ export class ResumableClient extends FrameClient implements Resumable {
     this.#detachedMs = this.detachedMs ?? 0;
     this.#detachedAt = undefined;
     this.#options.counters.add('turns_resumed');
-    const former = this.connection;
+    const former = this.currentConnection;
     if (former) {
       this.#leaveConnection(former);
       former.close(CLOSE.goingAway, 'resumed by another connection');
