@@ -19,6 +19,12 @@ const MEMORY = ':memory:';
  */
 const CHECKPOINT_PAGES = 4_000;
 
+/**
+ * The most memory for pages of the connection that writes, in KiB. Rows of a thousand accounts and pins change more pages than fit into
+ * SQLite's own 2 MiB, and would cost a tenth and a sixth more.
+ */
+const CACHE_KIB = 8_192;
+
 /** How long a statement waits inside SQLite for another process. The wait blocks one of the few pool threads. Callers try again. */
 const BUSY_MS = 250;
 
@@ -60,6 +66,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
     // A statement in a transaction keeps the pages that it changes as they were. As a file they are a quarter of the threads' time for rows
     // of a thousand accounts. It is not set for the migration, which sorts whole tables.
     await setPragma(writing, 'temp_store', 'memory', 2);
+    await setPragma(writing, 'cache_size', -CACHE_KIB);
     const reading = path === MEMORY ? writing : await connect();
     const { gateway = false, notice = () => undefined } = options;
     const claim = gateway && path !== MEMORY ? await Claim.of(path, { notice }) : undefined;
