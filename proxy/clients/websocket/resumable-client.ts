@@ -16,7 +16,7 @@ import { CLOSE, type WebsocketConnection } from './websocket-connection.ts';
  * How long the frame of a turn is kept when the turn has ended. Most clients continue within this time, and the digests of their frames are
  * then not needed.
  */
-const FRAME_KEPT_MS = 1_000;
+const FRAME_KEPT_MS = 500;
 
 export interface ResumableOptions {
   readonly identity: TurnIdentity;

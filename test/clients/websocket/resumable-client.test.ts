@@ -42,14 +42,14 @@ function started(): Started {
   return { client, clock, held: [new WeakRef(turn), new WeakRef(tools)] };
 }
 
-test('a turn that has ended keeps its frames for the client, but after a second neither its request nor its state', async () => {
+test('a turn that has ended keeps its frames for the client, but after half a second neither its request nor its state', async () => {
   const { client, clock, held } = started();
   await client.json();
   const sink = client.sink();
   sink.event({ type: 'response.completed', data: { type: 'response.completed' } });
   sink.close([], { kind: 'completed', shown: true });
   client.ended({ outcome: { kind: 'completed', shown: true }, status: 200, code: null });
-  clock.advance(1_000);
+  clock.advance(500);
   await setImmediate();
   inUse();
   assert.deepEqual(
