@@ -42,7 +42,7 @@ export function inputTokens(body: Body): number {
   const sum = { bytes: 0, tokens: 0, texts: longTextsOf(body) };
   count(body, sum);
   sum.tokens += tokensIn(body.input);
-  for (const name of IMAGE_MEMBERS) sum.tokens += IMAGE_TOKENS * [body[name] ?? []].flat().length;
+  for (const name of IMAGE_MEMBERS) if (body[name] !== undefined) sum.tokens += IMAGE_TOKENS * [body[name] ?? []].flat().length;
   return tokensOfBytes(sum.bytes) + sum.tokens;
 }
 
