@@ -15,7 +15,7 @@ import { type ClientUpgrade, UNUSABLE_KEY } from './client-upgrade.ts';
 import { messageOf, readForwarded } from './forwarded-session.ts';
 import type { FrameControls, FrameControlsOptions } from './frame-controls.ts';
 import type { Generation } from './generation.ts';
-import type { NativeSessions } from './native-sessions.ts';
+import type { IdentifiedTurn, NativeSessions } from './native-sessions.ts';
 import type { RunningTurns } from './running-turns.ts';
 import type { TurnRunner } from './turn-runner.ts';
 
@@ -133,22 +133,23 @@ export class WebsocketSession {
     if (!identity || (expires !== undefined && turn.wallTime() >= expires)) this.endAfterTurn(CLOSE.policy, UNUSABLE_KEY);
   }
 
-  /** Runs the turn of a frame, or continues the turn of which the frame is an exact retry. */
-  async #serveHere(turn: LiveTurn, frame: Frame): Promise<void> {
-    const { counters, natives, runner } = this.#services;
+  #serveHere(turn: LiveTurn, frame: Frame): Promise<void> {
     this.#last?.acknowledged();
     this.#last = undefined;
-    const identified = natives.identify(turn, frame);
-    if (!identified) {
-      await this.#begin(turn, new FrameClient(turn, frame, this.connection));
-      return;
-    }
+    const identified = this.#services.natives.identify(turn, frame);
+    if (identified) return this.#serveIdentified(turn, identified);
+    return this.#run(turn, new FrameClient(turn, frame, this.connection));
+  }
+
+  /** Runs the turn of a frame for which its client may come back, or continues the turn of which the frame is an exact retry. */
+  async #serveIdentified(turn: LiveTurn, identified: IdentifiedTurn): Promise<void> {
+    const { counters, natives, runner, sessionAt } = this.#services;
     const { session, identity } = identified;
     if (this.#place === 'undecided') {
       this.#place = 'here';
       const owner = await natives.ownerOf(identified, turn);
       if (owner) {
-        await this.#forward(new Forwarding(this.connection, owner), messageOf(turn, frame));
+        await this.#forward(new Forwarding(this.connection, owner), messageOf(turn, identified.frame));
         return;
       }
       if (!this.connection.isOpen) {
@@ -169,7 +170,11 @@ export class WebsocketSession {
     this.#last = client;
     const replaced = hasFormer ? await natives.turns.replace(session) : 0;
     for (let i = 0; i < replaced; i++) counters.add('turns_replaced');
-    await this.#begin(turn, client);
+    const { currentConnection: current } = client;
+    // The client may have left before the turns that it replaced had ended, or reconnected over another connection.
+    const runsAt = current?.isOpen ? sessionAt(current) : undefined;
+    if (runsAt) await runsAt.#run(turn, client);
+    else client.ended(runner.recordLeft(turn));
   }
 
   /** Forwards all frames from now on. Resolves when the connection has ended. @param first the message of the frame that decided it */
@@ -183,15 +188,6 @@ export class WebsocketSession {
     this.connection.forward();
     await forwarding.over;
     running.end();
-  }
-
-  /** Runs a turn at the connection that its client has now, because it may have reconnected while the turn waited for others to end. */
-  async #begin(turn: LiveTurn, client: FrameClient): Promise<void> {
-    const { runner, sessionAt } = this.#services;
-    const { currentConnection: current } = client;
-    const session = current?.isOpen ? sessionAt(current) : undefined;
-    if (session) await session.#run(turn, client);
-    else client.ended(runner.recordLeft(turn));
   }
 
   /** Runs a turn, and then the turns of further responses that the client steers to. */
