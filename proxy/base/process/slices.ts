@@ -13,8 +13,8 @@ const QUIET_MS = 0.2;
  * loop to it meanwhile, even if it has nothing to do yet. A turn that takes longer does not notice a slice.
  */
 const SMALL_TURN_MS = 20;
-/** The shortest time for which a timer waits. */
-const LEAST_TIMER_MS = 1;
+/** The shortest time for which a timer waits. A shorter rest is none, because turns of a loop that has nothing to do would use it up. */
+const LEAST_REST_MS = 1;
 
 /** Grants slices. It asks for iterations of the event loop only while work waits. */
 export class SliceTurns {
@@ -57,15 +57,15 @@ export class SliceTurns {
   readonly #pass = (): void => {
     const now = this.#now();
     const took = now - this.#at;
-    const leaves = now < this.#smallUntil;
     this.#at = now;
     if (this.#hasGranted) this.#rest = REST_TIMES * took;
-    else this.#rest = took < QUIET_MS && !leaves ? 0 : this.#rest - took;
+    else if (took >= QUIET_MS) this.#rest -= took;
+    const leaves = now < this.#smallUntil && this.#rest >= LEAST_REST_MS;
+    if (!this.#hasGranted && took < QUIET_MS && !leaves) this.#rest = 0;
     this.#hasGranted = this.#rest <= 0 && this.#grant();
     this.#isScheduled = this.#hasGranted || this.#waiting.size > 0;
     if (!this.#isScheduled) this.#rest = 0;
-    // A timer, because the process would use its processor up with turns of a loop that has nothing to do.
-    else if (leaves && !this.#hasGranted && this.#rest >= LEAST_TIMER_MS) setTimeout(this.#pass, this.#rest);
+    else if (leaves && !this.#hasGranted) setTimeout(this.#pass, this.#rest);
     else setImmediate(this.#pass);
   };
 

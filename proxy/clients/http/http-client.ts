@@ -39,7 +39,7 @@ const FORM_BYTES = 65_536;
 const STREAMED_BYTES = 1_048_576;
 
 /** The size from which parsing a body takes about as long as a slice. Those of two clients then do not follow each other at once. */
-const SLICE_BYTES = 262_144;
+const SLICE_BYTES = 524_288;
 
 /** Methods without a request body. */
 const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);

@@ -10,7 +10,7 @@ import { nextSlice } from '../../../base/process/slices.ts';
  */
 const SLICE_BYTES = 1_048_576;
 /** The bytes of a body that are read before it first waits. Most bodies have no more. */
-const FIRST_BYTES = 262_144;
+const FIRST_BYTES = 524_288;
 /** The size for which a smaller piece counts: the parser takes as long for it. */
 const PIECE_BYTES = 4_096;
 /** The most bytes of one read of a connection. */

@@ -23,7 +23,7 @@ test('[Q38] each step of a large turn has slices of its own, and a small turn ha
   assert.equal(await worksOf(4 * LARGE.bytes), 4);
 });
 
-test('[Q38] a body of 256 KiB waits for two slices, to be read and to be parsed, and a smaller one for none', async (context) => {
+test('[Q38] a body of 512 KiB waits for two slices, to be read and to be parsed, and a smaller one for none', async (context) => {
   const { mock } = context.mock.method(SliceTurns.prototype, 'next');
   await using gate = await startGateway();
   const slicesOf = async (bytes: number): Promise<number> => {
@@ -34,5 +34,5 @@ test('[Q38] a body of 256 KiB waits for two slices, to be read and to be parsed,
     assert.equal(status, 200);
     return mock.callCount();
   };
-  assert.deepEqual([await slicesOf(250_000), await slicesOf(262_144)], [0, 2]);
+  assert.deepEqual([await slicesOf(500_000), await slicesOf(524_288)], [0, 2]);
 });
