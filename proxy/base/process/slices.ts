@@ -9,8 +9,8 @@ const REST_TIMES = 2;
 /** An iteration of the event loop that is shorter had no other work. */
 const QUIET_MS = 0.2;
 /**
- * How long after its beginning a small turn may still be waiting for its account's reply, which then comes at any moment. Slices leave the
- * loop to it meanwhile, even if it has nothing to do yet. A turn that takes longer does not notice a slice.
+ * How long a small turn is expected to wait for its account's reply. For this time after its beginning, work rests twice as long as its last
+ * slice took, even if the event loop has nothing else to do. A turn that takes longer does not notice a slice.
  */
 const SMALL_TURN_MS = 20;
 /** The shortest time for which a timer waits. A shorter rest is none, because turns of a loop that has nothing to do would use it up. */
