@@ -109,7 +109,8 @@ export class Capacity {
         pools: () => loaded().config.pools,
         sources,
         modelsOf: (account) => catalog.accounts.get(account)?.models.keys() ?? [],
-        usable: (account, scope) => this.health.availability(account, scope) === 'available' && !quota.exhausted(account, clock.now()),
+        usable: (account, scope) =>
+          this.health.availability(account, scope) === 'available' && !quota.stateAt(account, clock.now())?.exhausted,
         hasBudget,
       }),
       compacts: (id) => {

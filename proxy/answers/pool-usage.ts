@@ -11,7 +11,7 @@ export interface PoolUsageServices {
   readonly capacity: { readonly health: Pick<Health, 'routable'> };
   readonly loaded: () => { readonly config: { readonly accounts: readonly AccountConfig[] } };
   readonly usage: {
-    readonly quota: Pick<Quota, 'windows' | 'exhausted' | 'reserved'>;
+    readonly quota: Pick<Quota, 'stateAt' | 'windows'>;
     /** `firstReads` resolves when the first usage reads of the accounts have ended, or their deadline has passed. */
     readonly reads: { firstReads(accounts: readonly string[]): Promise<void> };
   };
@@ -32,7 +32,10 @@ export function poolUsageAnswers(services: PoolUsageServices): AnswerHandler {
     const accounts = routableAccounts(turn.pool, services);
     await reads.firstReads(accounts);
     const now = turn.now();
-    const taking = accounts.filter((account) => !quota.exhausted(account, now) && !quota.reserved(account, now));
+    const taking = accounts.filter((account) => {
+      const state = quota.stateAt(account, now);
+      return !state?.exhausted && !state?.reserved;
+    });
     const windows = accounts.map((account) => quota.windows(account));
     const body = {
       plan_type: 'pool',

@@ -126,7 +126,7 @@ export class GatewayNode {
         pools: () => [pool],
         sources,
         modelsOf: () => [MODEL],
-        usable: (account, scope) => health.availability(account, scope) === 'available' && !quota.exhausted(account, now()),
+        usable: (account, scope) => health.availability(account, scope) === 'available' && !quota.stateAt(account, now())?.exhausted,
         hasBudget: () => true,
       }),
       compacts: () => 'route',

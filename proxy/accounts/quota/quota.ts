@@ -59,20 +59,9 @@ export class Quota {
     for (const id of next.keys()) this.#notify(id);
   }
 
-  exhausted(account: string, at: number): QuotaState['exhausted'] {
-    return this.#stateAt(account, at)?.exhausted;
-  }
-
-  reserved(account: string, at: number): QuotaState['reserved'] {
-    return this.#stateAt(account, at)?.reserved;
-  }
-
-  remaining(account: string, at: number): number | undefined {
-    return this.#stateAt(account, at)?.remaining;
-  }
-
-  nextReset(account: string, at: number): number | undefined {
-    return this.#stateAt(account, at)?.nextReset;
+  /** Undefined for an account that is not configured. */
+  stateAt(account: string, at: number): QuotaState | undefined {
+    return this.#accounts.get(account)?.quota.stateAt(at);
   }
 
   recheck(accounts: readonly string[]): Promise<void> | undefined {
@@ -197,10 +186,6 @@ export class Quota {
 
   #notifyRecovery(account: string, quota: AccountQuota, now: number): void {
     if (!quota.stateAt(now).exhausted) for (const listen of this.#recoveryListeners) listen(account);
-  }
-
-  #stateAt(account: string, at: number): QuotaState | undefined {
-    return this.#accounts.get(account)?.quota.stateAt(at);
   }
 
   /** @param update returns whether the evidence changed */

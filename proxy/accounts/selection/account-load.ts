@@ -2,20 +2,15 @@
 import { PoolCounts } from '../../admission/admission.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
+import type { QuotaState } from '../quota/account-quota.ts';
 import { hashOf } from './rendezvous.ts';
 
 /** The quota that selection reads from memory, with a call after each change. Times are Unix milliseconds. */
 export interface QuotaView {
-  /** The end of the exhaustion if it is known; undefined while the account is not out of quota or nothing is known. */
-  exhausted(account: string, at: number): { readonly until: number | undefined } | undefined;
-  /** The remaining share of the tightest window, 0 to 1. It is undefined if it is unknown, which counts as eligible (Q8). */
-  remaining(account: string, at: number): number | undefined;
+  /** Undefined if nothing is known, which counts as eligible (Q8). */
+  stateAt(account: string, at: number): QuotaState | undefined;
   /** The rate limits of its models; undefined if it has stated none. */
   rates?(account: string): RateView | undefined;
-  /** The first reset of its windows. */
-  nextReset(account: string, at: number): number | undefined;
-  /** The end of the time for which the remaining quota is reserved for the account's owner (`reserve_percent`). */
-  reserved(account: string, at: number): { readonly until: number | undefined } | undefined;
   /**
    * Reads the usage of the accounts with stale evidence before a turn is refused because of them; undefined if there is none to read.
    * Resolves after a short time in any case.
@@ -32,10 +27,7 @@ export interface RateView {
 }
 
 export const UNKNOWN_QUOTA: QuotaView = {
-  exhausted: () => undefined,
-  remaining: () => undefined,
-  nextReset: () => undefined,
-  reserved: () => undefined,
+  stateAt: () => undefined,
   onChange: () => () => undefined,
 };
 
@@ -48,11 +40,8 @@ export class AccountLoad {
   /** The attempts in flight by Pool. */
   readonly inFlightOf = new PoolCounts();
   /** The quota that was read last. */
-  remaining: number | undefined;
+  quota: QuotaState | undefined;
   rates: RateView | undefined;
-  nextReset: number | undefined;
-  exhausted: { readonly until: number | undefined } | undefined;
-  reserved: { readonly until: number | undefined } | undefined;
 
   constructor(id: string, capacity: number) {
     this.id = id;
@@ -61,11 +50,8 @@ export class AccountLoad {
   }
 
   readQuota(quota: QuotaView, at: number): void {
-    this.exhausted = quota.exhausted(this.id, at);
-    this.remaining = quota.remaining(this.id, at);
+    this.quota = quota.stateAt(this.id, at);
     this.rates = quota.rates?.(this.id);
-    this.nextReset = quota.nextReset(this.id, at);
-    this.reserved = quota.reserved(this.id, at);
   }
 }
 
@@ -87,9 +73,9 @@ export const isAvailability = (word: string): word is Availability => AVAILABILI
 /** @param scope the exposed model id, or the scope of a route without a model */
 export function availabilityOf(load: AccountLoad, health: Pick<Health, 'availability'>, scope: string): Availability {
   const availability = health.availability(load.id, scope);
-  if (availability === 'quota' || (availability === 'available' && load.exhausted)) return 'out_of_quota';
+  if (availability === 'quota' || (availability === 'available' && load.quota?.exhausted)) return 'out_of_quota';
   if (availability !== 'available') return availability;
-  if (load.reserved) return 'reserved';
+  if (load.quota?.reserved) return 'reserved';
   return load.inFlight < load.capacity ? 'available' : 'at_max_concurrent';
 }
 

@@ -199,7 +199,7 @@ export class CandidateAccounts {
       until: unavailableUntil(load, { health, quota, scope, now: clock.now() }),
       inFlight: load.inFlight,
       maxConcurrent: load.capacity,
-      quotaLeft: load.remaining,
+      quotaLeft: load.quota?.remaining,
       score: candidate && index.score(candidate),
     };
   }

@@ -131,8 +131,8 @@ export function noCandidate(unavailable: readonly UnavailableAccount[], context:
 }
 
 /** The later of the end of its cooldown and of its exhaustion or reserve; Unix milliseconds, undefined if it is not known. */
-export function unavailableUntil({ id, reserved }: AccountLoad, { health, quota, scope, now }: RefusalContext): number | undefined {
+export function unavailableUntil({ id, quota: known }: AccountLoad, { health, quota, scope, now }: RefusalContext): number | undefined {
   const stated = health.cooldownEnd(id, scope);
-  const window = (quota.exhausted(id, now) ?? reserved)?.until;
+  const window = (quota.stateAt(id, now)?.exhausted ?? known?.reserved)?.until;
   return stated === undefined ? window : Math.max(stated, window ?? 0);
 }

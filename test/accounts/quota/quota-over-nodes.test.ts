@@ -41,10 +41,10 @@ test('[Q34] a later statement of another node replaces an earlier one of this no
   other.record('north', says(clock, 60));
   await clock.advance(10_000);
   one.refresh('north');
-  assert.equal(one.remaining('north', clock.now()), 0.4);
+  assert.equal(one.stateAt('north', clock.now())?.remaining, 0.4);
   one.record('north', says(clock, 70));
   one.refresh('north');
-  assert.equal(one.remaining('north', clock.now()), 0.3, 'its own statement is newer');
+  assert.equal(one.stateAt('north', clock.now())?.remaining, 0.3, 'its own statement is newer');
 });
 
 test('[Q34] an exhaustion that another node overwrote in the same moment is stored again', async () => {
@@ -57,24 +57,24 @@ test('[Q34] an exhaustion that another node overwrote in the same moment is stor
   other.refresh('north');
   one.refresh('north');
   assert.deepEqual(writes.length, 3, 'both agree, and neither writes again');
-  for (const node of [one, other]) assert.ok(node.exhausted('north', clock.now()));
+  for (const node of [one, other]) assert.ok(node.stateAt('north', clock.now())?.exhausted);
 });
 
 test('[Q34] a recovery that one node observed ends the exhaustion at the other one, and is not undone by it', async () => {
   const { clock, one, other } = world();
   one.recordRefusal('north', Math.floor(clock.now() / 1000) + HOUR_S);
   other.refresh('north');
-  assert.ok(other.exhausted('north', clock.now()));
+  assert.ok(other.stateAt('north', clock.now())?.exhausted);
   const recovered: string[] = [];
   one.onRecovery((id) => recovered.push(id));
   await clock.advance(120_000);
   other.record('north', says(clock, 5));
-  assert.equal(other.exhausted('north', clock.now()), undefined);
+  assert.equal(other.stateAt('north', clock.now())?.exhausted, undefined);
   one.refresh('north');
-  assert.equal(one.exhausted('north', clock.now()), undefined);
+  assert.equal(one.stateAt('north', clock.now())?.exhausted, undefined);
   assert.deepEqual(recovered, ['north']);
   other.refresh('north');
-  assert.equal(other.exhausted('north', clock.now()), undefined);
+  assert.equal(other.stateAt('north', clock.now())?.exhausted, undefined);
 });
 
 test('[Q34] nodes agree about an account that recovered and was exhausted again, and stop writing in reply to each other', async () => {
@@ -91,7 +91,7 @@ test('[Q34] nodes agree about an account that recovered and was exhausted again,
   for (let round = 0; round < 10; round++) for (const node of [other, one]) node.refresh('north');
   await clock.advance(20_000);
   assert.equal(writes.length, length);
-  for (const node of [one, other]) assert.ok(node.exhausted('north', clock.now()), 'the second exhaustion holds');
+  for (const node of [one, other]) assert.ok(node.stateAt('north', clock.now())?.exhausted, 'the second exhaustion holds');
 });
 
 test('[Q34] of two statements of one millisecond the nodes keep the same one', async () => {
@@ -112,7 +112,7 @@ test('[Q34] of two statements of one millisecond the nodes keep the same one', a
   }
   assert.equal(writes.length, length);
   assert.deepEqual(one.windows('north'), other.windows('north'));
-  for (const node of [one, other]) assert.equal(node.exhausted('north', clock.now())?.until, (until + 2 * HOUR_S) * 1000);
+  for (const node of [one, other]) assert.equal(node.stateAt('north', clock.now())?.exhausted?.until, (until + 2 * HOUR_S) * 1000);
 });
 
 test('[Q34] unchanged evidence is stored again before another node would read the account for it', async () => {

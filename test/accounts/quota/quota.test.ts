@@ -39,7 +39,7 @@ test('a statement of an account that is not configured is ignored', () => {
   quota.configure([account('north')]);
   quota.record('elsewhere', statement(clock, 100));
   assert.deepEqual(
-    [quota.exhausted('elsewhere', clock.now()), quota.remaining('elsewhere', clock.now()), saved],
+    [quota.stateAt('elsewhere', clock.now())?.exhausted, quota.stateAt('elsewhere', clock.now())?.remaining, saved],
     [undefined, undefined, []],
   );
 });
@@ -83,12 +83,12 @@ test('a restart restores windows and the end of an exhaustion, and ignores malfo
 
   const { quota, clock } = world(before.stored, before.clock);
   quota.configure([account('north'), account('south'), account('west'), account('east')]);
-  assert.equal(quota.remaining('north', clock.now()), 0.4);
-  assert.deepEqual(quota.exhausted('south', clock.now()), { until: clock.now() + HOUR });
-  assert.equal(quota.exhausted('west', clock.now()), undefined);
-  assert.equal(quota.remaining('east', clock.now()), undefined);
+  assert.equal(quota.stateAt('north', clock.now())?.remaining, 0.4);
+  assert.deepEqual(quota.stateAt('south', clock.now())?.exhausted, { until: clock.now() + HOUR });
+  assert.equal(quota.stateAt('west', clock.now())?.exhausted, undefined);
+  assert.equal(quota.stateAt('east', clock.now())?.remaining, undefined);
   await clock.advance(HOUR);
-  assert.equal(quota.exhausted('south', clock.now()), undefined);
+  assert.equal(quota.stateAt('south', clock.now())?.exhausted, undefined);
 });
 
 test('listeners are called only when the state of an account changes', () => {
@@ -127,12 +127,12 @@ test('a usage read ends an older refusal where a turn would be refused otherwise
   await clock.advance(10 * 60_000);
   read();
   assert.equal(quota.recheck(['north']), undefined);
-  assert.ok(quota.exhausted('north', clock.now()), 'the refusal is still fresh');
+  assert.ok(quota.stateAt('north', clock.now())?.exhausted, 'the refusal is still fresh');
   await clock.advance(5 * 60_000);
   read();
-  assert.ok(quota.exhausted('north', clock.now()), 'no turn needs the account');
+  assert.ok(quota.stateAt('north', clock.now())?.exhausted, 'no turn needs the account');
   await quota.recheck(['north']);
-  assert.equal(quota.exhausted('north', clock.now()), undefined);
+  assert.equal(quota.stateAt('north', clock.now())?.exhausted, undefined);
   assert.deepEqual(recovered, ['north']);
 });
 
@@ -142,8 +142,8 @@ test('a reload keeps evidence, takes the new reserve, and drops the evidence of 
   quota.record('north', statement(clock, 85));
   quota.record('south', statement(clock, 85));
   quota.configure([account('north', { reserve_percent: 20 }), account('south', { base_url: 'https://other.example' })]);
-  assert.ok(quota.reserved('north', clock.now()));
-  assert.equal(quota.remaining('south', clock.now()), undefined);
+  assert.ok(quota.stateAt('north', clock.now())?.reserved);
+  assert.equal(quota.stateAt('south', clock.now())?.remaining, undefined);
 });
 
 test('the status has each window with its class and source, and the end of an exhaustion', () => {

@@ -58,7 +58,7 @@ test('accounts without evidence are read at once and then every five minutes; in
   const world = new World();
   world.configure(account('north'), account('south'), account('hidden', { visible: false }));
   assert.deepEqual(await world.newReads(), ['north', 'south']);
-  assert.equal(world.quota.remaining('north', world.clock.now()), 0.8);
+  assert.equal(world.quota.stateAt('north', world.clock.now())?.remaining, 0.8);
   await world.clock.advance(4 * MINUTE);
   assert.deepEqual(await world.newReads(), []);
   await world.clock.advance(MINUTE);
@@ -158,7 +158,7 @@ for (const [what, answer] of Object.entries<UsageAnswer>({
     await world.newReads();
     world.answers.set('north', async () => answer);
     await world.clock.advance(5 * MINUTE);
-    assert.equal(world.quota.remaining('north', world.clock.now()), 0.8);
+    assert.equal(world.quota.stateAt('north', world.clock.now())?.remaining, 0.8);
     assert.equal(world.counters.values.quota_read_failures, 1);
   });
 }
@@ -179,7 +179,7 @@ test('before a refusal stale accounts are read once for all turns that wait; fre
   answer.resolve(usage(7));
   await settled();
   assert.equal(back, 3);
-  assert.equal(world.quota.remaining('north', world.clock.now()), 0.93);
+  assert.equal(world.quota.stateAt('north', world.clock.now())?.remaining, 0.93);
 });
 
 test('a turn waits at most two seconds, and an account is read at most once a minute before refusals', async () => {
@@ -211,7 +211,7 @@ test('a reload reads new accounts and those with a new address; a late answer of
   assert.deepEqual(await world.newReads(), ['moves', 'new']);
   late.resolve(usage(99));
   await settled();
-  assert.equal(world.quota.remaining('moves', world.clock.now()), 0.8);
+  assert.equal(world.quota.stateAt('moves', world.clock.now())?.remaining, 0.8);
 });
 
 test('after stop no read and no timer starts', async () => {

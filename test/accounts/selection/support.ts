@@ -1,4 +1,5 @@
 // Shared by the tests of selection: a Pool over accounts, quota set by the test, and turns that need an account.
+import type { QuotaState } from '../../../proxy/accounts/quota/account-quota.ts';
 import type { QuotaView } from '../../../proxy/accounts/selection/account-load.ts';
 import { type Demand, demandOf, type SelectedTurn, type Tried } from '../../../proxy/accounts/selection/demand.ts';
 import type { AccountLease } from '../../../proxy/accounts/selection/lease.ts';
@@ -46,22 +47,10 @@ export class FakeQuota implements QuotaView {
     for (const listen of this.#listeners) listen(id);
   }
 
-  exhausted(id: string, at: number): { readonly until: number | undefined } | undefined {
-    const { left, until } = this.#known.get(id) ?? {};
-    return left === 0 && (until === undefined || at < until) ? { until } : undefined;
-  }
-
-  remaining(id: string, at: number): number | undefined {
-    return this.exhausted(id, at) ? 0 : this.#known.get(id)?.left || undefined;
-  }
-
-  nextReset(id: string): number | undefined {
-    return this.#known.get(id)?.reset;
-  }
-
-  reserved(id: string): { readonly until: number | undefined } | undefined {
-    const known = this.#known.get(id);
-    return known?.reserved ? { until: known.until } : undefined;
+  stateAt(id: string, at: number): QuotaState {
+    const { left, until, reset, reserved } = this.#known.get(id) ?? {};
+    const exhausted = left === 0 && (until === undefined || at < until) ? { until } : undefined;
+    return { exhausted, reserved: reserved ? { until } : undefined, remaining: exhausted ? 0 : left || undefined, nextReset: reset };
   }
 
   onChange(listen: (account: string) => void): () => void {

@@ -29,7 +29,7 @@ const UNKNOWN_REMAINING = 0.5;
  */
 function headroom({ load, model, weight }: Candidate): number {
   const free = 1 - load.inFlight / load.capacity;
-  return weight * free * (smallerOf(load.remaining, load.rates?.left(model)) ?? UNKNOWN_REMAINING);
+  return weight * free * (smallerOf(load.quota?.remaining, load.rates?.left(model)) ?? UNKNOWN_REMAINING);
 }
 
 /** The smaller of two shares that may be unknown. */
@@ -73,5 +73,5 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** Prefers the account with the first reset, because its remaining quota is lost then. */
 function soonestReset({ load }: Candidate): number {
-  return -(load.nextReset ?? NEVER);
+  return -(load.quota?.nextReset ?? NEVER);
 }
