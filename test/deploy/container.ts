@@ -33,6 +33,7 @@ export interface ContainerOptions {
 
 /** Arguments: the folder of the root, the name of the host, its file of hosts, then `ro|rw FROM AT` for each mount, `--`, and the command. */
 const SCRIPT = `
+PATH=$PATH:/usr/sbin:/sbin
 root=$1; hostname "$2"; hosts=$3; shift 3
 mount -t tmpfs -o mode=755 tmpfs "$root"
 cd "$root"
