@@ -14,6 +14,9 @@ const REPORTER = new URL('reporter.ts', import.meta.url).href;
  */
 const NEW_SPACE_MIB = 64;
 
+/** How long a process that has run its files may take to end. Node 24 sometimes waits forever for a thread with open requests. */
+const END_MS = 10_000;
+
 /** A process that holds more bytes than this after a file is replaced. */
 const MEMORY_BYTES = 1e9;
 
@@ -73,7 +76,9 @@ export class WorkerProcess {
 
   async end(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
+    const killing = setTimeout(() => this.#kill(), END_MS);
     await this.#exit;
+    clearTimeout(killing);
     this.#kill();
   }
 
