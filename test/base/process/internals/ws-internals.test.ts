@@ -2,18 +2,24 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { describe, test } from 'node:test';
-import { WebSocket, WebSocketServer } from 'ws';
+import { describe, type TestContext, test } from 'node:test';
+import { type ClientOptions, WebSocket, WebSocketServer } from 'ws';
 import { connectionUnder, dropArrivals, joinParts, unmaskByWords } from '../../../../proxy/base/process/internals/ws-internals.ts';
 import { inUse } from '../../../support/memory-in-use.ts';
 
+/** A client, and the websocket of the server that accepted it. */
+async function connected(context: TestContext, options: ClientOptions = {}): Promise<{ client: WebSocket; accepted: WebSocket }> {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  context.after(() => server.close());
+  await once(server, 'listening');
+  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`, options);
+  const [[accepted]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
+  return { client, accepted };
+}
+
 describe('dropArrivals', () => {
   test('a websocket that closes gets no more of a message, and its connection ends after the close frame', async (context) => {
-    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-    context.after(() => server.close());
-    await once(server, 'listening');
-    const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    const [[accepted]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
+    const { client, accepted } = await connected(context);
     const connection = connectionUnder(accepted) ?? assert.fail('no connection');
     accepted.on('message', () => assert.fail('a message arrived'));
     client.send('the first part', { fin: false });
@@ -31,11 +37,7 @@ describe('dropArrivals', () => {
 
 describe('joinParts', () => {
   test('[Q38] fragments of one byte between pongs do not keep the reads that they came in', async (context) => {
-    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-    context.after(() => server.close());
-    await once(server, 'listening');
-    const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    const [[accepted]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
+    const { client, accepted } = await connected(context);
     joinParts(accepted);
     const before = inUse();
     const pongs = Buffer.alloc(125);
@@ -56,11 +58,7 @@ describe('joinParts', () => {
   });
 
   test('frames and fragments of any size, in reads of any size, come out whole', async (context) => {
-    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-    context.after(() => server.close());
-    await once(server, 'listening');
-    const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    const [[accepted]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
+    const { client, accepted } = await connected(context);
     joinParts(accepted);
     const sizes = [0, 1, 2, 100, 65_535, 65_536, 300_000, 3, 1_000_000, 0, 5];
     for (const fragmented of [false, true]) {
@@ -82,13 +80,8 @@ describe('joinParts', () => {
 
 describe('unmaskByWords', () => {
   test('frames of any size are unmasked, also those that come in parts and those without a mask', async (context) => {
-    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-    context.after(() => server.close());
-    await once(server, 'listening');
-    const address = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
     for (const options of [{}, { generateMask: (mask: Buffer) => void mask.fill(0) }]) {
-      const client = new WebSocket(address, options);
-      const [[accepted]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
+      const { client, accepted } = await connected(context, options);
       joinParts(accepted);
       unmaskByWords(accepted);
       const texts = [0, 1, 2, 3, 4, 5, 125, 126, 65_535, 65_536, 65_537, 300_000].map((length) =>
@@ -108,11 +101,7 @@ describe('unmaskByWords', () => {
 
 describe('connectionUnder', () => {
   test('is the connection of an open websocket, on both sides', async (context) => {
-    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-    context.after(() => server.close());
-    await once(server, 'listening');
-    const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    const [[accepted]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
+    const { client, accepted } = await connected(context);
     assert.equal(connectionUnder(client)?.localPort, connectionUnder(accepted)?.remotePort);
     assert.ok((connectionUnder(accepted)?.bytesRead ?? 0) > 0);
     client.terminate();
