@@ -1,6 +1,5 @@
 // The limits of keys over all nodes. A turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
 import type { DatabaseRecord, Driver, SqlSession, Transaction, Update } from '../driver.ts';
-import { logRowsOf } from '../schema/derived-attempt.ts';
 import { BOUNDS, type UsedSum } from '../schema/limit-bounds.ts';
 import {
   DAY_MS,
@@ -22,6 +21,7 @@ import type { KeySlotRow } from '../schema/rows.ts';
 import { keySlots, usage, usageHours } from '../schema/tables.ts';
 import { hourRowOf } from '../schema/usage-sums.ts';
 import { batchOf, type TableRow } from '../writing/write-queue.ts';
+import { logRowsOf } from './log-verbs.ts';
 
 export interface LimitVerbs {
   /** Reserves if all bounds have room. Reservations that are requested at the same time share one round trip. */

@@ -3,37 +3,20 @@ import { randomUUID } from 'node:crypto';
 import type { Driver } from '../driver.ts';
 import { trimLog } from '../log-size.ts';
 import { checkValueVerbs } from '../schema/check-values.ts';
-import { derivedAttempt, logRowsOf, succeededAtOnce } from '../schema/derived-attempt.ts';
 import type { AuditFilter } from '../schema/filters.ts';
 import { type Condition, equals, oneOf, operators, select, selectKeys, where } from '../schema/query.ts';
 import type { AccountStatePatch, NewPin, StampedAccountState } from '../schema/rows.ts';
-import {
-  accountState,
-  attempts,
-  audit,
-  catalog,
-  credentialImports,
-  credentials,
-  files,
-  movedPins,
-  pins,
-  runningConfig,
-  usage,
-  usageHours,
-} from '../schema/tables.ts';
-import { hourRowOf } from '../schema/usage-sums.ts';
+import { accountState, audit, catalog, credentialImports, credentials, files, movedPins, pins, runningConfig } from '../schema/tables.ts';
 import { together, type Writer } from '../writing/writer.ts';
 import { changesVerbs } from './changes.ts';
 import type { Lease } from './lease-verbs.ts';
 import { heldBy, leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
+import { logVerbs } from './log-verbs.ts';
 import { nodeVerbs } from './nodes.ts';
 import { sessionOwnerVerbs } from './owner-verbs.ts';
 import { purge } from './purge.ts';
-import { recentOutcomes, searchRequests } from './request-search.ts';
 import { slotVerbs } from './slots.ts';
-import { hourSums } from './sums/hour-groups.ts';
-import { usageSums } from './sums/usage-groups.ts';
 import { exchangeVerbs } from './token-exchanges.ts';
 import type { Store } from './verbs.ts';
 
@@ -93,22 +76,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
   };
   return {
     shared: driver.shared,
-    requests: {
-      append(row, made = []) {
-        const logged = { row, attempts: made };
-        for (const [table, its] of logRowsOf(logged)) writer.append(table, its);
-        writer.gather(usageHours, hourRowOf(logged));
-      },
-      list: async (filter) => (await searchRequests(operators(driver), filter)).rows,
-      outcomes: (filter) => recentOutcomes(operators(driver), filter),
-      search: (filter, timeMs) => searchRequests(operators(driver), filter, timeMs),
-    },
-    attempts: {
-      async of(request) {
-        const made = await select(operators(driver), attempts, { where: [equals('request_id', request.id)], order: 'ordinal' });
-        return made.length === 0 && succeededAtOnce(request) ? [derivedAttempt(request)] : made;
-      },
-    },
+    ...logVerbs(driver, writer),
     catalog: {
       put: (row) => writer.put(catalog, row),
       putUnder: (lease, row) => writer.saveGuarded(catalog, row, held(lease)),
@@ -172,23 +140,6 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
           limit,
         });
       },
-    },
-    usage: {
-      add(row, of) {
-        if (!of) writer.put(usage, row);
-        else {
-          writer.putTogether([usage, row], logRowsOf(of));
-          writer.gather(usageHours, hourRowOf(of, row));
-        }
-      },
-      load: (since) => select(driver, usage, { where: [where('day >= ?', since)] }),
-      read: (keys, take) =>
-        writer.between(async () => {
-          const rows = await selectKeys(driver, usage, keys);
-          take(rows.map((row) => writer.withQueued(usage, row)));
-        }),
-      sums: (filter) => usageSums(operators(driver), filter),
-      hours: (filter) => hourSums(operators(driver), filter),
     },
     audit: {
       record: (row) => writer.save(audit, { ...row, id: randomUUID() }),

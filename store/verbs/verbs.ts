@@ -1,8 +1,7 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
 import type { DatabaseStats } from '../driver.ts';
 import type { CheckValueVerbs } from '../schema/check-values.ts';
-import type { AuditFilter, FileFilter, HourFilter, RequestFilter, UsageFilter } from '../schema/filters.ts';
-import type { AttemptRow, LoggedRequest, RequestRow } from '../schema/logged-rows.ts';
+import type { AuditFilter, FileFilter } from '../schema/filters.ts';
 import type {
   AccountStateKey,
   AccountStatePatch,
@@ -16,20 +15,16 @@ import type {
   NewPin,
   PinRow,
   RunningConfigRow,
-  UsageKey,
-  UsageRow,
 } from '../schema/rows.ts';
 import type { WriterStats } from '../writing/writer.ts';
 import type { ChangesVerbs } from './changes.ts';
 import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
+import type { LogVerbs } from './log-verbs.ts';
 import type { NodeVerbs } from './nodes.ts';
 import type { SessionOwnerVerbs } from './owner-verbs.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
-import type { FoundRequests, RequestOutcome } from './request-search.ts';
 import type { SlotVerbs } from './slots.ts';
-import type { HourTotal } from './sums/hour-groups.ts';
-import type { UsageTotal } from './sums/usage-groups.ts';
 import type { ExchangeVerbs } from './token-exchanges.ts';
 
 /**
@@ -39,26 +34,9 @@ import type { ExchangeVerbs } from './token-exchanges.ts';
  * rows (requests, attempts) and pins are dropped and counted; other rows never are. Methods that return `Promise<void>` resolve once the
  * row is on disk.
  */
-export interface Store {
+export interface Store extends LogVerbs {
   /** Whether several nodes may use the database at once: true for PostgreSQL. */
   readonly shared: boolean;
-  readonly requests: {
-    /**
-     * Appends a request with its attempts in order, and adds it to the sums of its hour. An attempt that can be derived from its request is
-     * not written; `attempts.of` derives it.
-     */
-    append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
-    /** The matching requests, newest first. It has no time limit. */
-    list(filter: RequestFilter): Promise<readonly RequestRow[]>;
-    /** Like `list`, but ends after this time with the rows found by then. */
-    search(filter: RequestFilter, timeMs: number): Promise<FoundRequests>;
-    /** How the newest requests ended, for summaries. */
-    outcomes(filter: Pick<RequestFilter, 'limit' | 'pools' | 'since'>): Promise<readonly RequestOutcome[]>;
-  };
-  readonly attempts: {
-    /** The attempts of one request, in order. */
-    of(request: RequestRow): Promise<readonly AttemptRow[]>;
-  };
   readonly catalog: {
     /** Replaces the account's row. */
     put(row: CatalogRow): void;
@@ -121,25 +99,6 @@ export interface Store {
     find(pool: string, id: string): Promise<FileRow | undefined>;
     /** The files that have not expired. */
     list(filter: FileFilter): Promise<readonly FileRow[]>;
-  };
-  readonly usage: {
-    /**
-     * Adds to the sums of the key on that day. The row is never dropped while the store is open.
-     * @param of the request that used it: its rows and its part of the sums of its hour are written in the same transaction, so that a
-     * killed process keeps all of them or none
-     */
-    add(row: UsageRow, of?: LoggedRequest): void;
-    /** The rows from this day on; Unix milliseconds. */
-    load(since: number): Promise<readonly UsageRow[]>;
-    /**
-     * Passes on the sums of these keys: what all processes have added, without counting anything twice. It reads while nothing is written,
-     * and adds what is queued by then.
-     */
-    read(keys: readonly UsageKey[], take: (rows: readonly UsageRow[]) => void): Promise<void>;
-    /** Sums by key, Pool or day. Sorted by day, newest first, then by key and Pool. */
-    sums(filter: UsageFilter): Promise<readonly UsageTotal[]>;
-    /** Sums by Pool, account, model, hour or day: the newest first. */
-    hours(filter: HourFilter): Promise<readonly HourTotal[]>;
   };
   readonly audit: {
     record(row: Omit<AuditRow, 'id'>): Promise<void>;
