@@ -58,7 +58,7 @@ export class Admission {
     for (const name of Object.keys(limits) as AdmissionClass[]) {
       const known = this.#classes.get(name);
       if (known) {
-        known.room.limits = limits[name];
+        known.room.configure(limits[name]);
         this.#serve(known);
       } else {
         const room = new WaitingRoom(limits[name], this.#counters);
@@ -132,7 +132,7 @@ export class Admission {
   }
 
   #serve(state: ClassState): void {
-    state.queue.serve(() => !hasSlot(state));
+    if (state.queue.length > 0) state.queue.serve(() => !hasSlot(state));
   }
 
   #stateOf(name: AdmissionClass): ClassState {

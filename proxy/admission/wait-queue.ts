@@ -34,23 +34,20 @@ interface Waiter<T> {
 type KeyTurns<T> = Set<Waiter<T>>;
 
 export class WaitQueue<T> {
+  /** The number of turns that wait. Only the queue changes it. */
+  length = 0;
   readonly #clock: Clock;
   /**
    * Fair on two levels: Pools count equally, so that a Pool with many keys gets no more than one with a single key. The keys of a Pool
    * share its part by their weights.
    */
   readonly #pools = new FairOrder<FairOrder<KeyTurns<T>>>();
-  #length = 0;
   #pass = 0;
   #serving = false;
   #changedWhileServing = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-  }
-
-  get length(): number {
-    return this.#length;
   }
 
   /**
@@ -70,7 +67,7 @@ export class WaitQueue<T> {
       settle: (end) => {
         settled = true;
         turns.delete(waiter);
-        this.#length -= 1;
+        this.length -= 1;
         leaveRoom();
         cancelTimeout();
         stopListening();
@@ -81,7 +78,7 @@ export class WaitQueue<T> {
     const leaveRoom = room.enter(tenant, (refusal: Refusal) => waiter.settle({ failed: refusal }));
     const turns = this.#turnsOf(tenant);
     turns.add(waiter);
-    this.#length += 1;
+    this.length += 1;
     const timeout = Math.max(0, deadline - began);
     const cancelTimeout = this.#clock.after(timeout, () => waiter.settle({ failed: room.timeoutRefusal() }));
     let stopListening = (): void => undefined;
@@ -96,7 +93,6 @@ export class WaitQueue<T> {
 
   /** Serves turns in fair order until `enough` returns true, skipping those that cannot be served: turns may wait for different things. */
   serve(enough: () => boolean): void {
-    if (this.#length === 0) return;
     // Serving a turn can change what others wait for.
     if (this.#serving) {
       this.#changedWhileServing = true;

@@ -22,25 +22,22 @@ interface PoolRoom {
 }
 
 export class WaitingRoom {
+  /** The limits of the class. Only `configure` changes them. */
+  limits!: AdmissionConfig;
   readonly #counters: Counters;
-  #limits!: AdmissionConfig;
   /** Prepared, because refusing must be cheap. */
   #overloaded!: Refusal;
   readonly #pools = new Map<string, PoolRoom>();
   #size = 0;
 
   constructor(limits: AdmissionConfig, counters: Counters) {
-    this.limits = limits;
     this.#counters = counters;
-  }
-
-  get limits(): AdmissionConfig {
-    return this.#limits;
+    this.configure(limits);
   }
 
   /** Sets the limits. A full or slow queue is expected to stay so for about the longest wait of the class. */
-  set limits(limits: AdmissionConfig) {
-    this.#limits = limits;
+  configure(limits: AdmissionConfig): void {
+    this.limits = limits;
     this.#overloaded = new Refusal('server_is_overloaded', { retryAfterMs: limits.wait_ms });
   }
 
@@ -55,7 +52,7 @@ export class WaitingRoom {
 
   /** Counts a turn as waiting. @returns the undo @throws Refusal `server_is_overloaded` if there is no room for it */
   enter(tenant: Tenant, displace: Displace): () => void {
-    if (this.#size >= this.#limits.waiting && !this.#makeRoom(tenant)) {
+    if (this.#size >= this.limits.waiting && !this.#makeRoom(tenant)) {
       this.#counters.add('admission_full');
       throw this.#overloaded;
     }

@@ -228,7 +228,7 @@ export class Selection {
   #changed(load: AccountLoad | undefined, what: 'capacity' | 'availability'): void {
     if (!load) return;
     this.#loads.recordChange(load);
-    this.#queue.serve(() => what === 'capacity' && load.inFlight >= load.capacity);
+    if (this.#queue.length > 0) this.#queue.serve(() => what === 'capacity' && load.inFlight >= load.capacity);
   }
 }
 
