@@ -1,6 +1,6 @@
 // Accounts for the usage of every key: reserves it before a turn is dispatched, and settles it once at its end (S2, Q18, Q19).
 import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
-import { priceAt, priceIn } from '../turn/costs/prices.ts';
+import { costOf, priceAt, priceIn } from '../turn/costs/prices.ts';
 import type { ExpectedUsage, Spending } from '../turn/costs/spending.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { AccountConfig, KeyConfig, PoolConfig, Prices } from '../turn/settings.ts';
@@ -12,7 +12,7 @@ import type { Estimate, LimitCounts, LimitState, Reserved } from './limits/key-l
 import { limitsOf } from './limits/limit-kinds.ts';
 import { LEAST_OUTPUT_TOKENS, OutputForecast } from './output-forecast.ts';
 import { type Forecast, Reservation } from './reservation.ts';
-import { type Amounts, costOf, type Totals, type Usage } from './usage-totals.ts';
+import type { Amounts, Totals, Usage } from './usage-totals.ts';
 
 /** The part of a turn that accounting reads. */
 export interface AccountedTurn {

@@ -1,11 +1,13 @@
 // What one turn reserved of its key's limits, and an estimate of its usage if the provider stated none (Q18, Q19).
+import { costOf } from '../turn/costs/prices.ts';
 import type { Cost, ExpectedUsage } from '../turn/costs/spending.ts';
 import { DeltaLocator, type EventBytes, textLength } from '../turn/reply/event-bytes.ts';
+import type { TokenCounts } from '../turn/reply/turn-result.ts';
 import type { Prices } from '../turn/settings.ts';
 import { inputTokens, tokensOfBytes } from '../turn/token-estimate.ts';
 import type { Body } from '../turn/turn.ts';
 import type { Reserved, Used } from './limits/key-limits.ts';
-import { type Amounts, costOf, type TurnTokens } from './usage-totals.ts';
+import type { Amounts } from './usage-totals.ts';
 
 /** The expected output tokens of a turn: the smallest forecast, and the forecast for its key and model (Q19). */
 export interface Forecast {
@@ -48,7 +50,7 @@ export class Reservation implements ExpectedUsage {
   }
 
   /** The usage of a reply that broke off or lost its client: the input estimate plus the output that was sent (Q18). */
-  estimatedUsage(): TurnTokens | undefined {
+  estimatedUsage(): TokenCounts | undefined {
     if (!this.#request) return undefined;
     return { input_tokens: inputTokens(this.#request), cached_input_tokens: null, output_tokens: this.#output.tokens };
   }

@@ -1,6 +1,5 @@
 // Totals of turns: counts, tokens and cost, summed over keys, Pools and days (D5, Q18).
 import type { UsageSums } from '../../store/schema/usage-sums.ts';
-import type { ModelConfig } from '../turn/settings.ts';
 import type { LimitType } from './limits/limit-kinds.ts';
 
 export type Totals = UsageSums;
@@ -15,13 +14,6 @@ export const noTotals = (): Totals => ({
   held_tokens: 0,
   held_nanos: 0,
 });
-
-/** Tokens of one turn; null if unknown. */
-export interface TurnTokens {
-  readonly input_tokens: number | null;
-  readonly cached_input_tokens: number | null;
-  readonly output_tokens: number | null;
-}
 
 /** The usage of a turn, stated or estimated, as limits count it. */
 export interface Amounts {
@@ -48,14 +40,5 @@ export const settledAmounts = (totals: Readonly<Totals>): Amounts => ({
   tokens: countedTokens(totals),
   costNanos: totals.cost_nanos + totals.held_nanos,
 });
-
-/** The cost in whole billionths of a US dollar. Prices are dollars per million tokens. A model without prices costs 0. */
-export function costOf(tokens: TurnTokens, prices: ModelConfig['prices']): number {
-  if (!prices) return 0;
-  const input = tokens.input_tokens ?? 0;
-  const cached = Math.min(input, tokens.cached_input_tokens ?? 0);
-  const perMillion = (input - cached) * prices.input + cached * prices.cached_input + (tokens.output_tokens ?? 0) * prices.output;
-  return Math.round(perMillion * 1000);
-}
 
 export const dollars = (nanos: number): number => nanos / 1e9;

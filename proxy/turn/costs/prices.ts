@@ -1,8 +1,9 @@
-// The price of a model at an account. The account's own catalog row has precedence over the Pool. An account without a credential costs
-// nothing (AA70).
+// The price of a model at an account, and of the tokens of a turn. The account's own catalog row has precedence over the Pool. An account
+// without a credential costs nothing (AA70).
 import { isApiAccount } from '../provider/api-account.ts';
 import { presetOf } from '../provider/presets.ts';
 import { isRehearsal } from '../provider/rehearsal-address.ts';
+import type { TokenCounts } from '../reply/turn-result.ts';
 import type { AccountConfig, PoolConfig, Prices } from '../settings.ts';
 
 const FREE: Prices = { input: 0, cached_input: 0, output: 0 };
@@ -22,6 +23,15 @@ export const isFree = ({ input, cached_input, output }: Prices): boolean => inpu
 
 /** Whether the account has prices of its own. If no account of a Pool has any, the Pool's prices hold at every account. */
 export const hasOwnPrices = (account: AccountConfig): boolean => isApiAccount(account) && account.catalog.some(({ prices }) => prices);
+
+/** The cost in whole billionths of a US dollar. Prices are dollars per million tokens. A model without prices costs 0. */
+export function costOf(tokens: TokenCounts, prices: Prices | undefined): number {
+  if (!prices) return 0;
+  const input = tokens.input_tokens ?? 0;
+  const cached = Math.min(input, tokens.cached_input_tokens ?? 0);
+  const perMillion = (input - cached) * prices.input + cached * prices.cached_input + (tokens.output_tokens ?? 0) * prices.output;
+  return Math.round(perMillion * 1000);
+}
 
 const ownId = ({ models }: AccountConfig, model: string): string => (Object.hasOwn(models, model) ? (models[model] as string) : model);
 
