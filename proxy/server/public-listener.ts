@@ -1,5 +1,5 @@
 // The public listener: its servers and connections, the handlers of their requests and upgrades, and an orderly end.
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { Server, ServerOptions } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { BodyMemory } from '../base/bytes/body-memory.ts';
@@ -14,7 +14,7 @@ import type { Config } from '../config/config.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import { ClientServers } from './client-servers.ts';
 import { HttpRequests } from './http-requests.ts';
-import { RunningTurns } from './running-turns.ts';
+import { UnreadRequests } from './unread-requests.ts';
 import { Websockets, type WebsocketsOptions } from './websockets.ts';
 
 export interface ListenerServices extends Pick<WebsocketsOptions, 'clock' | 'counters' | 'heartbeat' | 'replies'> {
@@ -38,7 +38,8 @@ export class PublicListener {
   readonly #servers: ClientServers;
   readonly #connections: IdleConnections;
   readonly #requests: HttpRequests;
-  readonly #running = new RunningTurns();
+  readonly #unread: UnreadRequests;
+  readonly #runner: ListenerOptions['runner'];
   readonly #batches = new Batches();
   readonly websockets: Websockets;
   readonly #unparsed: UnparsedConnections;
@@ -47,10 +48,12 @@ export class PublicListener {
     const { current } = options;
     const { bodies, clock, counters, guard, heartbeat, replies, uploads, websockets } = services;
     this.#current = current;
+    this.#runner = options.runner;
     const { origins } = current.generation.config.listen.cors;
     const cors = origins.length > 0 ? new Cors(origins) : undefined;
-    const shared = { ...options, counters, running: this.#running, batches: this.#batches };
-    this.#requests = new HttpRequests({ ...shared, bodies, uploads, cors });
+    const shared = { ...options, counters, batches: this.#batches };
+    this.#unread = new UnreadRequests(shared);
+    this.#requests = new HttpRequests({ ...shared, bodies, uploads, cors, unread: this.#unread });
     this.#connections = new IdleConnections({
       stalledMs: () => current.generation.config.timeouts.client_read_idle_ms,
       counters,
@@ -63,7 +66,7 @@ export class PublicListener {
       },
       refuse: (socket, counter, refusal) => {
         counters.add(counter);
-        this.#requests.refuseBytes(socket, refusal);
+        this.#unread.refuseBytes(socket, refusal);
       },
     });
     const flush = (): void => this.#batches.arrivals.flush();
@@ -108,7 +111,7 @@ export class PublicListener {
       this.websockets.destroy();
       setTimeout(stopped.resolve, LAST_ROWS_MS);
     }, ms);
-    await Promise.race([this.#running.idle(), stopped.promise]);
+    await Promise.race([this.#runner.running.idle(), stopped.promise]);
     const closed = refusing ?? this.#servers.close();
     const sweep = setInterval(() => this.#sweep(), SWEEP_MS);
     await Promise.race([closed, stopped.promise]);
@@ -135,11 +138,9 @@ export class PublicListener {
   }
 
   #serve(server: Server): void {
-    const serve = (request: IncomingMessage, response: ServerResponse): void => this.#requests.serve(request, response);
-    server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
+    this.#requests.attach(server);
     server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
-    server.on('connect', (request: IncomingMessage, socket: Socket) => this.#requests.refuseTunnel(request, socket));
-    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#requests.refuseUnparsed(error, socket));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#unread.refuseUnparsed(error, socket));
   }
 
   #sweep(): void {

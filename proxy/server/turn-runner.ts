@@ -29,6 +29,7 @@ export interface TurnHandlers {
 }
 
 export class TurnRunner {
+  readonly running = new RunningTurns();
   readonly #services: RunnerServices;
   readonly #answers: TurnHandlers['answers'];
   readonly #dispatched: DispatchedTurns;
@@ -40,11 +41,10 @@ export class TurnRunner {
   }
 
   /**
-   * Never rejects.
-   * @param ended called once, when the row of the turn is written
+   * Runs a turn that was counted as running. Never rejects.
    * @returns how the turn ended for its client
    */
-  async run(turn: LiveTurn, client: TurnClient, ended: () => void): Promise<Ending> {
+  async run(turn: LiveTurn, client: TurnClient): Promise<Ending> {
     let served: Served;
     const unsettled: Unsettled = { attempts: NO_ATTEMPTS, reservation: undefined };
     try {
@@ -60,7 +60,7 @@ export class TurnRunner {
     const measuring = served.kind === 'refused' ? turn.measure(served.refusal) : undefined;
     if (measuring) await measuring;
     const ending = this.#end(turn, client, served, unsettled);
-    ended();
+    this.running.end();
     return ending;
   }
 
@@ -139,6 +139,31 @@ export class TurnRunner {
     } catch (thrown) {
       turn.fault(thrown);
     }
+  }
+}
+
+/** The number of running turns, over HTTP and websockets. A gateway that stops waits for them. */
+export class RunningTurns {
+  /** A number, because a map that changes twice per turn would cost a tenth of the turn in garbage. */
+  #count = 0;
+  /** Called when the last turn ends. */
+  #idle: (() => void) | undefined;
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#idle?.();
+  }
+
+  /** Resolves when no turn runs. */
+  async idle(): Promise<void> {
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
   }
 }
 

@@ -16,14 +16,12 @@ import { messageOf, readForwarded } from './forwarded-session.ts';
 import type { FrameControls, FrameControlsOptions } from './frame-controls.ts';
 import type { Generation } from './generation.ts';
 import type { IdentifiedTurn, NativeSessions } from './native-sessions.ts';
-import type { RunningTurns } from './running-turns.ts';
 import type { TurnRunner } from './turn-runner.ts';
 
 export interface SessionServices extends FrameControlsOptions {
   /** The current generation, with which turns begin. */
   readonly current: { readonly generation: Generation };
   readonly runner: TurnRunner;
-  readonly running: RunningTurns;
   readonly batches: Batches;
   readonly controls: FrameControls;
   readonly natives: NativeSessions;
@@ -179,23 +177,23 @@ export class WebsocketSession {
 
   /** Forwards all frames from now on. Resolves when the connection has ended. @param first the message of the frame that decided it */
   async #forward(forwarding: Forwarding, first: ForwardedMessage): Promise<void> {
-    const { counters, running } = this.#services;
+    const { counters, runner } = this.#services;
     counters.add('websockets_forwarded');
     // Counted, because a gateway that stops waits for the turns of its clients at any node.
-    running.begin();
+    runner.running.begin();
     this.#place = forwarding;
     forwarding.send(first);
     this.connection.forward();
     await forwarding.over;
-    running.end();
+    runner.running.end();
   }
 
   /** Runs a turn, and then the turns of further responses that the client steers to. */
   async #run(turn: LiveTurn, client: FrameClient): Promise<void> {
-    const { controls, runner, running, sessionAt } = this.#services;
+    const { controls, runner, sessionAt } = this.#services;
     this.#client = client;
-    running.begin();
-    const ending = await runner.run(turn, client, running.end);
+    runner.running.begin();
+    const ending = await runner.run(turn, client);
     // The client may have reconnected over another connection.
     const current = client.currentConnection ?? this.connection;
     const session = sessionAt(current) ?? this;

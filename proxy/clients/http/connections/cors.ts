@@ -1,7 +1,7 @@
 // Cross-origin requests of web pages (CORS) to /v1. It answers preflights, and allows pages of the listed origins to read the answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteTable } from '../../../turn/routes/route-table.ts';
-import { pathOfTarget } from './framing.ts';
+import { pathOfTarget } from './client-connection.ts';
 
 /** How long a browser may reuse the answer to a preflight, in seconds. */
 const MAX_AGE_S = '600';

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CounterName } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
-import { HEADERS_TOO_LARGE } from './framing.ts';
+import { HEADERS_TOO_LARGE } from './client-connection.ts';
 
 /** The time in which a client that is still sending can read its answer. */
 const LINGER_MS = 1_000;

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { unshiftInParts } from '../../../base/process/internals/request-reading.ts';
 import type { CounterName } from '../../../base/process/metrics.ts';
 import type { Refusal } from '../../../turn/errors/refusal.ts';
-import { OTHER_VERSION } from './framing.ts';
+import { OTHER_VERSION } from './client-connection.ts';
 import { HEADERS_LATE } from './raw-refusal.ts';
 
 export interface FirstLineLimits {

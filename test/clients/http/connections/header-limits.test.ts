@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';
-import { isHeadTooLarge } from '../../../../proxy/clients/http/connections/framing.ts';
+import { isHeadTooLarge } from '../../../../proxy/clients/http/connections/client-connection.ts';
 
 const LIMITS = { header_bytes: 300, header_count: 5 };
 
