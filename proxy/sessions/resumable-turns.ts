@@ -1,16 +1,12 @@
 // Turns of native websocket clients, by session, that a client can come back for: running ones, and those that ended while the client was
 // gone (Q29).
 import { type Clock, withDeadline } from '../base/time/clock.ts';
-import type { JsonObject } from '../turn/json/json.ts';
 import type { Body } from '../turn/turn.ts';
-import { itemsIn, type TurnIdentity } from './turn-identity.ts';
+import { type InterruptedTurn, itemsIn, type TurnIdentity } from './turn-identity.ts';
 
-export interface Resumable {
-  readonly identity: TurnIdentity;
+export interface Resumable extends InterruptedTurn {
   /** Whether the turn's client has left. */
   readonly isDetached: boolean;
-  /** The turn's finished items that were written to its client's connection. */
-  readonly sentItems: readonly JsonObject[];
   /** Bytes that are kept while the client is gone. */
   readonly keptBytes: number;
   /** Whether the turn's row is written. */
@@ -76,7 +72,7 @@ export class ResumableTurns<Turn extends Resumable> {
   /** The turn of which this frame is an exact retry. */
   find(session: string, identity: TurnIdentity, frame: Body): FoundTurn<Turn> | undefined {
     for (const turn of this.#bySession.get(session) ?? []) {
-      const items = itemsIn(identity, frame, turn.identity, turn.sentItems);
+      const items = itemsIn(identity, frame, turn);
       if (items !== undefined) return { turn, items };
     }
     return undefined;

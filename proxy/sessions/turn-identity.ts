@@ -58,13 +58,22 @@ const digestsOf = ({ model, tools, tool_choice, reasoning, text, input }: Body, 
 
 export const boundedId = (turnId: string, digest: ProcessDigest): string => (turnId.length > LONGEST_ID ? digest.of(turnId) : turnId);
 
+/** A turn that was interrupted. */
+export interface InterruptedTurn {
+  readonly identity: TurnIdentity;
+  /** The turn's finished items that were written to its client's connection. They are parsed when they are read. */
+  readonly sentItems: readonly JsonObject[];
+}
+
 /**
  * The number of finished items of the interrupted turn at the end of the retry's input. Undefined if the frame is not an exact retry: its
- * input has to end with the items of the interrupted turn, followed by the first ones of `sent`. Not all of them are required, because
+ * input has to end with the items of the interrupted turn, followed by the first ones that were sent. Not all of them are required, because
  * frames that were written to a broken connection may not have reached the client.
  */
-export function itemsIn(retry: TurnIdentity, { input }: Body, interrupted: TurnIdentity, sent: readonly JsonObject[]): number | undefined {
+export function itemsIn(retry: TurnIdentity, { input }: Body, turn: InterruptedTurn): number | undefined {
+  const interrupted = turn.identity;
   if (retry.turnId !== interrupted.turnId || retry.digests.settings !== interrupted.digests.settings) return undefined;
+  const sent = turn.sentItems;
   const items = isList(input) ? input : [];
   for (let count = Math.min(sent.length, items.length); count >= 0; count--) {
     const from = items.length - count;
