@@ -11,6 +11,8 @@ export interface LimitedTurn {
   readonly node: number;
   readonly tokens: number;
   readonly cost_nanos: number;
+  /** How long the turn waits for its reservation, in milliseconds. SQLite always answers at once. */
+  readonly wait_ms: number;
 }
 
 /** The most that a key may use, including this turn. An absent bound is no limit. */

@@ -76,6 +76,27 @@ test('[Q34] a refusal waits a second at most for settlements that the store does
   });
 });
 
+test('[Q34] a turn waits two seconds at most for its reservation, also if its node has to join again in between', async () => {
+  const clock = new HandClock();
+  const waits: number[] = [];
+  const limits = {
+    settle: async () => undefined,
+    take: async ({ wait_ms }: LimitedTurn): Promise<Taken> => {
+      waits.push(wait_ms);
+      clock.skip(900);
+      return { outcome: 'lost' };
+    },
+    tidy: async () => undefined,
+    use: () => assert.fail('it is not asked'),
+  };
+  const node = { token: 1, lost: async () => clock.skip(200) };
+  const ledger = new Ledger({ add: () => undefined, load: async () => [] }, clock);
+  const shared = new SharedLimits({ limits, settlements: new Settlements(limits, clock), node, ledger, clock, counters: new Counters() });
+  const refusal = await shared.reserve({ id: 'ci', limits: { concurrent: 1 } }, () => assert.fail('no estimate is needed'));
+  assert.ok(refusal instanceof Refusal && refusal.code === 'server_is_overloaded');
+  assert.deepEqual(waits, [2_000, 900]);
+});
+
 test('[Q34] after an outage a turn does not wait until the next try: those that ended during it make room at once', async () => {
   const clock = new HandClock();
   const open = new Set(['grant-0']);

@@ -161,5 +161,6 @@ export const limitedTurn = (given: Partial<LimitedTurn> & Pick<LimitedTurn, 'nod
   key: 'ci',
   tokens: 0,
   cost_nanos: 0,
+  wait_ms: 2_000,
   ...given,
 });

@@ -48,6 +48,9 @@ const MOST_SETTLEMENTS = 50_000;
 /** The most tries of a reservation. It is tried again if the node had lost its lease, or if a settlement in progress may make room. */
 const TRIES = 3;
 
+/** The longest that a turn waits for its reservation, with all tries. */
+const RESERVE_MS = 2_000;
+
 /** The longest that a refusal waits for settlements that may make room. */
 const SETTLING_MS = 1_000;
 
@@ -93,21 +96,22 @@ export class SharedLimits implements LimitCounts {
   /** Reserves; undefined if the store could not decide. */
   async #ask({ key, set, amounts }: Asked): Promise<Reserved | Refusal | undefined> {
     const { settlements, clock, node } = this.#options;
-    for (let i = 0; i < TRIES; i++) {
+    const end = clock.now() + RESERVE_MS;
+    for (let i = 0, left = RESERVE_MS; i < TRIES && left > 0; i++, left = end - clock.now()) {
       const { token } = node;
       if (token === undefined || settlements.waiting >= MOST_SETTLEMENTS) return undefined;
-      const turn = { grant: this.#nextGrant(), key, node: token, tokens: amounts.tokens, cost_nanos: amounts.costNanos };
+      const turn = { grant: this.#nextGrant(), key, node: token, tokens: amounts.tokens, cost_nanos: amounts.costNanos, wait_ms: left };
       const settling = settlements.isWaiting(key);
       const taken = await this.#take(turn, boundsOf(set));
       if (taken && taken.outcome !== 'unknown') settlements.hurry();
       if (taken?.outcome === 'granted') return this.#reserved(turn, set, amounts);
-      if (taken?.outcome === 'lost') await node.lost(token);
+      if (taken?.outcome === 'lost') await withDeadline(node.lost(token), clock, end - clock.now());
       else if (taken?.outcome === 'refused') {
         const at = clock.now();
         const refusal = limitRefusalOf(set.limits, useOfStore(taken.use, at), amounts, at);
         // A turn that has just ended at this node must not block the next turn of its client.
-        if (refusal && !(settling && i === 0)) return refusal;
-        await withDeadline(settlements.written(), clock, SETTLING_MS);
+        if (refusal && !(settling && i === 0 && at + SETTLING_MS < end)) return refusal;
+        await withDeadline(settlements.written(), clock, Math.min(SETTLING_MS, end - at));
       } else return undefined;
     }
     return undefined;

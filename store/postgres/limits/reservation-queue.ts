@@ -8,10 +8,10 @@ export interface LimitReservation {
   readonly bounds: LimitBounds;
 }
 
-interface Waiting extends LimitReservation {
+interface Asked extends LimitReservation {
   readonly resolve: (taken: Taken) => void;
   readonly reject: (error: unknown) => void;
-  /** The number of sweeps for which the turn has waited. */
+  /** The number of sweeps at the last of which the turn has waited too long. */
   sweeps: number;
 }
 
@@ -24,8 +24,7 @@ const SENDS = 2;
 const TURNS_OF_A_KEY = 64;
 /** Most turns in a statement. */
 const TURNS = 256;
-/** A turn waits for fewer sweeps than this, so for two seconds at most. A timer for each turn would cost more than its place in the queue. */
-const SWEEPS = 4;
+/** The time between two sweeps, which end the waits. A timer for each turn would cost more than its place in the queue. */
 const SWEEP_MS = 500;
 /**
  * The least time between two statements, in which turns are gathered. A statement costs the node as much as the reservations of ten turns,
@@ -36,14 +35,15 @@ const GATHER_MS = 2;
 export class ReservationQueue {
   readonly #send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>;
   /** Waiting turns by key, in the order of their arrival. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<string, Asked[]>();
   readonly #sentKeys = new Set<string>();
-  #sends = 0;
+  /** The turns of each running statement. */
+  readonly #sent = new Set<readonly Asked[]>();
   /** Present for a moment after a statement was sent. */
   #gathering: NodeJS.Timeout | undefined;
   /** Whether turns of this step of the event loop wait for its end. */
   #isArriving = false;
-  /** Present while turns wait. */
+  /** Present while turns wait for their results. */
   #sweeping: NodeJS.Timeout | undefined;
 
   /** @param send resolves with results in the order of the turns; rejects if none was sent */
@@ -51,14 +51,17 @@ export class ReservationQueue {
     this.#send = send;
   }
 
-  /** @throws StoreError if the turn was not sent; `busy` after two seconds of waiting */
+  /**
+   * Resolves within the turn's `wait_ms`, with `unknown` if its statement has no answer by then.
+   * @throws StoreError if the turn was not sent; `busy` if it has waited too long
+   */
   take(reservation: LimitReservation): Promise<Taken> {
     const { promise, resolve, reject } = Promise.withResolvers<Taken>();
-    const { key } = reservation.turn;
-    const waiting: Waiting = { ...reservation, resolve, reject, sweeps: 0 };
+    const { key, wait_ms } = reservation.turn;
+    const asked: Asked = { ...reservation, resolve, reject, sweeps: Math.floor(wait_ms / SWEEP_MS) };
     const others = this.#waiting.get(key);
-    if (others) others.push(waiting);
-    else this.#waiting.set(key, [waiting]);
+    if (others) others.push(asked);
+    else this.#waiting.set(key, [asked]);
     if (!this.#isArriving) process.nextTick(() => this.#sendArrived());
     this.#isArriving = true;
     return promise;
@@ -67,11 +70,11 @@ export class ReservationQueue {
   #sendArrived(): void {
     this.#isArriving = false;
     this.#sendNext();
-    if (this.#waiting.size > 0) this.#sweeping ??= setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#sweeping ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
   #sendNext(): void {
-    if (this.#gathering || this.#sends === SENDS) return;
+    if (this.#gathering || this.#sent.size === SENDS) return;
     const turns = this.#removeNext();
     if (turns.length === 0) return;
     this.#gathering = setTimeout(() => {
@@ -81,8 +84,8 @@ export class ReservationQueue {
     void this.#run(turns);
   }
 
-  #removeNext(): readonly Waiting[] {
-    const turns: Waiting[] = [];
+  #removeNext(): readonly Asked[] {
+    const turns: Asked[] = [];
     for (const [key, waiting] of this.#waiting) {
       if (this.#sentKeys.has(key)) continue;
       turns.push(...waiting.splice(0, Math.min(TURNS_OF_A_KEY, TURNS - turns.length)));
@@ -93,30 +96,31 @@ export class ReservationQueue {
     return turns;
   }
 
-  async #run(turns: readonly Waiting[]): Promise<void> {
-    this.#sends += 1;
+  async #run(turns: readonly Asked[]): Promise<void> {
+    this.#sent.add(turns);
     try {
       const taken = await this.#send(turns);
       for (const [i, { resolve }] of turns.entries()) resolve(taken[i] ?? { outcome: 'unknown' });
     } catch (error) {
       for (const { reject } of turns) reject(error);
     } finally {
-      this.#sends -= 1;
+      this.#sent.delete(turns);
       for (const { turn } of turns) this.#sentKeys.delete(turn.key);
       this.#sendNext();
     }
   }
 
-  /** Refuses the turns that have waited too long. */
+  /** Ends the waits that have taken too long. */
   #sweep(): void {
+    const isLate = (one: Asked): boolean => --one.sweeps <= 0;
+    for (const turns of this.#sent) for (const late of turns.filter(isLate)) late.resolve({ outcome: 'unknown' });
     for (const [key, waiting] of this.#waiting) {
-      for (const one of waiting) one.sweeps += 1;
-      const late = waiting.filter(({ sweeps }) => sweeps === SWEEPS);
-      waiting.splice(0, late.length);
-      if (waiting.length === 0) this.#waiting.delete(key);
+      const { late = [], others = [] } = Object.groupBy(waiting, (one) => (isLate(one) ? 'late' : 'others'));
+      if (others.length > 0) this.#waiting.set(key, others);
+      else this.#waiting.delete(key);
       for (const { reject } of late) reject(new StoreError('busy', 'PostgreSQL: the reservation waited too long'));
     }
-    if (this.#waiting.size > 0) return;
+    if (this.#waiting.size > 0 || this.#sent.size > 0) return;
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
   }
