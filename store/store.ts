@@ -29,7 +29,7 @@ export type { SlotGrant, SlotVerbs } from './verbs/slots.ts';
 export type { HourTotal } from './verbs/sums/hour-groups.ts';
 export type { UsageTotal } from './verbs/sums/usage-groups.ts';
 export type { Store } from './verbs/verbs.ts';
-export type { WriterStats as StoreStats } from './writing/writer.ts';
+export type { WriterStats as StoreStats } from './writing/writer-stats.ts';
 
 export interface StoreOptions extends Partial<WriterOptions> {
   /** Unix milliseconds. */

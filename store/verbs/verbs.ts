@@ -16,7 +16,7 @@ import type {
   PinRow,
   RunningConfigRow,
 } from '../schema/rows.ts';
-import type { WriterStats } from '../writing/writer.ts';
+import type { WriterStats } from '../writing/writer-stats.ts';
 import type { ChangesVerbs } from './changes.ts';
 import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';

@@ -61,10 +61,6 @@ export class Retry {
     return { failures: this.#failures, last_error: this.#lastError, failing_since: this.#failingSince };
   }
 
-  get abandoned(): boolean {
-    return this.#abandoned;
-  }
-
   /** Resolves with undefined when the batch is on disk, else with the reason why it never will be. */
   async write({ batch, guard, isAwaited }: RetriedWrite): Promise<StoreError | undefined> {
     const [first, longest] = this.#options.retryMs;
