@@ -218,8 +218,7 @@ export class CandidateAccounts {
     return index;
   }
 
-  /** The number of attempts in flight at an account. */
-  /** @param pools counts only turns of these Pools; by default all turns */
+  /** The number of attempts in flight at an account. @param pools counts only turns of these Pools; by default all turns */
   inFlight(account: string, pools?: readonly string[]): number {
     const load = this.loads.get(account);
     return (pools ? load?.inFlightOf.of(pools) : load?.inFlight) ?? 0;

@@ -206,10 +206,10 @@ export class Selection {
   /** When the wait for a full tier is over, the turn may go to a higher one (AA66). */
   #leavingFull(waiting: Promise<AccountLease | undefined>, tiers: TierDemand): Promise<AccountLease | undefined> {
     const { clock } = this.#options;
-    const now = clock.now();
-    const end = tiers.waitEnd(now);
-    if (end === undefined) return waiting;
-    return waiting.finally(clock.after(end - now, () => this.#queue.serve(() => false)));
+    if (tiers.fullUntil === undefined) return waiting;
+    // The wait can be over already: the turn looked at its accounts a moment ago.
+    const ms = Math.max(0, tiers.fullUntil - clock.now());
+    return waiting.finally(clock.after(ms, () => this.#queue.serve(() => false)));
   }
 
   #released(load: AccountLoad): void {

@@ -9,7 +9,7 @@ export interface Clock {
   now(): number;
   /** The wall clock's time in Unix milliseconds, for times in rows and times that people configured. It can be set forward and back. */
   wallTime(): number;
-  /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
+  /** Runs `run` once when `now()` has passed by at least `ms` milliseconds; the function it returns cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -55,8 +55,10 @@ export class SteadyTime {
   }
 }
 
+/** Node's timers and `now()` round a millisecond down from different moments, so a timer can run this much too early. */
+const EARLY_MS = 1;
 /** The longest timer. Node runs a longer one after one millisecond. */
-const LONGEST_MS = 2 ** 31 - 1;
+const LONGEST_MS = 2 ** 31 - 1 - EARLY_MS;
 
 const machineTime = new SteadyTime({ wallTime: () => Date.now(), monotonic: () => performance.now(), uptime: () => uptime() * 1_000 });
 
@@ -66,7 +68,7 @@ export const systemClock: Clock = {
   wallTime: () => Date.now(),
   after: (ms, run) => {
     if (ms > LONGEST_MS) return afterParts(ms, run);
-    const timer = setTimeout(run, ms).unref();
+    const timer = setTimeout(run, Math.ceil(ms) + EARLY_MS).unref();
     return () => clearTimeout(timer);
   },
 };

@@ -17,6 +17,24 @@ test('a timer longer than Node permits runs at its time, once', (context) => {
   assert.equal(runs, 1);
 });
 
+test('a timer never runs before the clock says that its time has passed', (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const [ms, early] of [
+    [50, 50],
+    [49.2, 50],
+  ] as const) {
+    let runs = 0;
+    systemClock.after(ms, () => {
+      runs += 1;
+    });
+    // Node can take the last of these milliseconds for one that has passed when it has only begun.
+    context.mock.timers.tick(early);
+    assert.equal(runs, 0);
+    context.mock.timers.tick(1);
+    assert.equal(runs, 1);
+  }
+});
+
 test('a long timer is cancelled at any time', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const cancel = systemClock.after(60 * DAY_MS, () => assert.fail('it was cancelled'));

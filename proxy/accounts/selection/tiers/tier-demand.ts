@@ -39,8 +39,7 @@ export class TierDemand {
   readonly #asked = new Set<string>();
   /** Why each account failed this turn. */
   readonly #failed = new Map<string, FailureCause>();
-  /** When the turn first found a tier full; Unix milliseconds. */
-  #fullSince: number | undefined;
+  #fullUntil: number | undefined;
 
   constructor(options: TierDemandOptions) {
     this.#options = options;
@@ -88,18 +87,13 @@ export class TierDemand {
       return on.includes(reason) ? reason : undefined;
     }
     if (state === undefined || !on.includes(state)) return undefined;
-    return state === 'full' && now < this.#fullUntil(now) ? undefined : state;
+    if (state !== 'full') return state;
+    this.#fullUntil ??= now + this.#options.overflow.wait_ms;
+    return now < this.#fullUntil ? undefined : state;
   }
 
   /** The end of the wait for lower tiers that are full, in Unix milliseconds; undefined if the turn does not wait for them. */
-  waitEnd(now: number): number | undefined {
-    if (this.#fullSince === undefined || !this.leavesFull) return undefined;
-    const end = this.#fullUntil(now);
-    return end > now ? end : undefined;
-  }
-
-  #fullUntil(now: number): number {
-    this.#fullSince ??= now;
-    return this.#fullSince + this.#options.overflow.wait_ms;
+  get fullUntil(): number | undefined {
+    return this.#fullUntil;
   }
 }

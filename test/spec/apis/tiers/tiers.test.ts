@@ -5,6 +5,7 @@ import { failure } from '../../../accounts/health/support.ts';
 import { outputOf, user } from '../../../support/continuity.ts';
 import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../../../support/gateway.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
+import { ShiftedClock } from '../../../support/shifted-clock.ts';
 import { until } from '../../../support/until.ts';
 import { connect } from '../../../support/websocket.ts';
 
@@ -149,6 +150,29 @@ test('[AA66] with `full` a turn leaves a full tier at once, or after wait_ms', a
     gate.upstream.release();
     assert.equal((await first).status, 200);
   }
+});
+
+test('[AA66] a turn leaves a full tier after wait_ms, also if that time passed while it looked at the accounts', async () => {
+  const clock = new ShiftedClock();
+  await using gate = await startGateway({
+    ...tiered({ on: ['full'], wait_ms: 5 }, (draft) => {
+      draft.accounts[0].max_concurrent = 1;
+    }),
+    clock,
+  });
+  gate.upstream.next('north', 'stall before headers');
+  const first = turn(gate);
+  first.catch(() => undefined);
+  await gate.upstream.stalled('north');
+  let ahead = 0;
+  clock.now = () => {
+    if (gate.admission('stream').waiting === 0) ahead += 10;
+    return Date.now() + ahead;
+  };
+  const second = await turn(gate);
+  assert.deepEqual([second.status, asked(gate)], [200, ['north', 'south']]);
+  gate.upstream.release();
+  assert.equal((await first).status, 200);
 });
 
 test('[AA66] a turn that waits for a full tier goes there where it is free before wait_ms is over', async () => {
