@@ -148,7 +148,7 @@ export const KINDS = {
   model: { ...answered, surface: 'public', methods: ['GET'] },
   /** Exact pass-through rows: control plane and key sets. */
   forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'] },
-  /** Rows that are passed through unchanged: control plane and key sets. */
+  /** `POST /backend-api/files`. */
   'file-create': { ...file, surface: 'native', payload: 'json' },
   /** `POST /backend-api/files/{file_id}/uploaded`. */
   'file-finish': { ...file, surface: 'native', payload: 'json', emptyBody: true },
@@ -162,7 +162,7 @@ export const KINDS = {
   'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], asCompaction: 'public-compact' },
   /** A turn of `/v1/responses` that asks for a compaction. No row of the route table serves it. */
   'public-compact': { ...compaction, surface: 'public', methods: [] },
-  /** `GET /usage` and `GET /usage/{file}`: the page for holders of keys, which needs no key. */
+  /** `GET /v1/usage`: the usage and the limits of the key. */
   'key-usage': { ...answered, surface: 'public', methods: ['GET'] },
   /** `GET /usage` and `GET /usage/{file}`: the page of key holders, which needs no key. */
   'usage-page': { ...answered, surface: 'public', methods: ['GET'] },

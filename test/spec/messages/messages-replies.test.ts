@@ -292,6 +292,11 @@ describe('[AM51] [AM52] [AM56] a stream and a whole message are the same', () =>
     });
     assert.equal((await both(replyEvents([CREATED, incomplete('max_output_tokens')]))).message.stop_reason, 'max_tokens');
     assert.equal((await both(replyEvents([CREATED, incomplete('content_filter')]))).message.stop_reason, 'refusal');
+    const reasonAlone = {
+      type: 'response.incomplete',
+      response: { output: [said('a')], incomplete_details: { reason: 'max_output_tokens' } },
+    };
+    assert.equal((await both(replyEvents([CREATED, reasonAlone]))).message.stop_reason, 'max_tokens');
     const refusal = { type: 'message', id: 'msg_1', content: [{ type: 'refusal', refusal: 'No.' }] };
     const { message } = await both(replyEvents([CREATED, completed([refusal])]));
     assert.deepEqual([message.content, message.stop_reason], [[textBlock('No.')], 'refusal']);

@@ -126,8 +126,9 @@ export class MessageReply {
   #end({ status, incomplete_details: details }: JsonObject): MessageEnd {
     const end = (stop_reason: MessageEnd['stop_reason']): MessageEnd => ({ stop_reason, stop_sequence: null, stop_details: null });
     if (this.matched !== undefined) return { ...end('stop_sequence'), stop_sequence: this.matched };
-    const filtered = isObject(details) && details.reason === 'content_filter';
-    if (status === 'incomplete' && !filtered) return end('max_tokens');
+    const reason = isObject(details) ? details.reason : undefined;
+    const filtered = reason === 'content_filter';
+    if (!filtered && (status === 'incomplete' || !isAbsent(reason))) return end('max_tokens');
     if (filtered || this.#refused) return { ...end('refusal'), stop_details: { type: 'refusal', category: null, explanation: null } };
     return end(this.#calls > 0 ? 'tool_use' : 'end_turn');
   }
