@@ -20,6 +20,9 @@ keys:
     secret_sha256: [${HASH}]
 `;
 
+/** `SMALL` for commands that ask the gateway of the file first: they find none, whatever runs at the default port of this machine. */
+export const ALONE = `${SMALL}admin: false\n`;
+
 /** A folder that is removed after the test. */
 export function folderFor(context: Pick<TestContext, 'after'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'poolgate-config-'));

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { inspect } from '../../../proxy/config/loading/load.ts';
-import { fileWith, HASH, SMALL } from '../../config/files.ts';
+import { ALONE, fileWith, HASH } from '../../config/files.ts';
 import { poolgate } from '../run.ts';
 
 const configOf = async (path: string) => {
@@ -14,7 +14,7 @@ const configOf = async (path: string) => {
 };
 
 test('key create adds a key, prints only its secret on stdout, and keeps only its hash', async (context) => {
-  const path = fileWith(context, SMALL);
+  const path = fileWith(context, ALONE);
   const args = ['key', 'create', 'nightly', '--model', 'model-a', '--model', 'model-b', '--expires-at', '2999-01-01T00:00:00Z'];
   const { code, out, err } = await poolgate([...args, '--config', path]);
   assert.equal(code, 0);
@@ -36,32 +36,32 @@ test('key create adds a key, prints only its secret on stdout, and keeps only it
 });
 
 test('key create refuses an existing id, an unknown Pool, and a missing --pool', async (context) => {
-  const path = fileWith(context, SMALL);
+  const path = fileWith(context, ALONE);
   const taken = await poolgate(['key', 'create', 'ci', '--config', path]);
   assert.deepEqual([taken.code, taken.out], [1, '']);
   const unknown = await poolgate(['key', 'create', 'b', '--pool', 'taem', '--config', path]);
   assert.deepEqual([unknown.code, unknown.err], [1, "there is no Pool 'taem'; did you mean 'team'?\n"]);
-  const two = fileWith(context, SMALL.replace('keys:', '  - { id: other, assignments: [{ account: north }] }\nkeys:'));
+  const two = fileWith(context, ALONE.replace('keys:', '  - { id: other, assignments: [{ account: north }] }\nkeys:'));
   const open = await poolgate(['key', 'create', 'b', '--config', two]);
   assert.deepEqual([open.code, open.err], [2, '--pool is missing; the Pools of the file: team, other\n']);
   const bad = await poolgate(['key', 'create', 'two words', '--config', path]);
   assert.equal(bad.code, 1);
   assert.match(bad.err, /^the file is unchanged; with this edit it would be invalid:\n.*:12:9: keys\[1\]\.id: must be an id/);
-  assert.equal(readFileSync(path, 'utf8'), SMALL);
+  assert.equal(readFileSync(path, 'utf8'), ALONE);
 });
 
 test('key create refuses an expiry time in the past, and one that does not exist', async (context) => {
-  const path = fileWith(context, SMALL);
+  const path = fileWith(context, ALONE);
   const past = await poolgate(['key', 'create', 'b', '--expires-at', '2020-01-01T00:00:00Z', '--config', path]);
   assert.deepEqual([past.code, past.out, past.err], [2, '', 'expires_at 2020-01-01T00:00:00Z is in the past\n']);
   const none = await poolgate(['key', 'create', 'b', '--expires-at', '2999-02-29T00:00:00Z', '--config', path]);
   assert.deepEqual([none.code, none.out], [1, '']);
   assert.match(none.err, /: keys\[b\]\.expires_at: this date or time does not exist\n$/);
-  assert.equal(readFileSync(path, 'utf8'), SMALL);
+  assert.equal(readFileSync(path, 'utf8'), ALONE);
 });
 
 test('key rotate adds a secret and keeps the old one', async (context) => {
-  const path = fileWith(context, SMALL);
+  const path = fileWith(context, ALONE);
   const { out } = await poolgate(['key', 'rotate', 'ci', '--json', '--config', path]);
   const { id, secret } = JSON.parse(out);
   assert.equal(id, 'ci');
@@ -69,7 +69,7 @@ test('key rotate adds a secret and keeps the old one', async (context) => {
 });
 
 test('a key is paused, resumed and revoked, and a revoked key stays revoked', async (context) => {
-  const path = fileWith(context, SMALL);
+  const path = fileWith(context, ALONE);
   const answers = [];
   for (const verb of ['pause', 'pause', 'resume', 'revoke', 'revoke', 'resume', 'pause', 'rotate']) {
     const { code, out, err } = await poolgate(['key', verb, 'ci', '--config', path]);
@@ -92,7 +92,7 @@ test('a key is paused, resumed and revoked, and a revoked key stays revoked', as
 test('key list, token list and account list show no secret, no hash and no credential', async (context) => {
   const path = fileWith(
     context,
-    `${SMALL}operators: [{ id: ops, token_sha256: [${'c'.repeat(64)}], owns: [team] }]\n`.replace(
+    `${ALONE}operators: [{ id: ops, token_sha256: [${'c'.repeat(64)}], owns: [team] }]\n`.replace(
       '"rehearsal:"',
       'https://a.example\n    credential: { bearer: { env: PROVIDER_BEARER } }',
     ),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { inspect } from '../../../proxy/config/loading/load.ts';
-import { fileWith, SMALL } from '../../config/files.ts';
+import { ALONE, fileWith } from '../../config/files.ts';
 import { poolgate } from '../run.ts';
 
 const configOf = async (path: string) => {
@@ -13,7 +13,7 @@ const configOf = async (path: string) => {
 };
 
 test('[PL3] mode set writes lite and full, and auto removes the row', async (context) => {
-  const path = fileWith(context, SMALL);
+  const path = fileWith(context, ALONE);
   const set = (mode: string) => poolgate(['mode', 'set', 'team', 'model-a', mode, '--config', path]);
   const modes = async () => ({ ...(await configOf(path)).pools[0]?.serving_modes });
   assert.equal((await set('lite')).out, 'model-a in Pool team is lite\n');
@@ -27,7 +27,7 @@ test('[PL3] mode set writes lite and full, and auto removes the row', async (con
 });
 
 test('[PL5] a serving mode can be set for a suppressed or unknown model', async (context) => {
-  const path = fileWith(context, SMALL.replace('    assignments:', '    models: { retired: { suppressed: true } }\n    assignments:'));
+  const path = fileWith(context, ALONE.replace('    assignments:', '    models: { retired: { suppressed: true } }\n    assignments:'));
   for (const [model, mode] of [
     ['retired', 'lite'],
     ['never-seen', 'full'],
@@ -39,12 +39,12 @@ test('[PL5] a serving mode can be set for a suppressed or unknown model', async 
 });
 
 test('[PL6] mode set accepts only auto, lite and full', async (context) => {
-  const path = fileWith(context, SMALL);
+  const path = fileWith(context, ALONE);
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the command must not interpolate it
   for (const mode of ['${MODE}', '$MODE', 'true', 'LITE']) {
     const { code, err } = await poolgate(['mode', 'set', 'team', 'model-a', mode, '--config', path], { MODE: 'lite' });
     assert.equal(code, 2);
     assert.match(err, /Allowed choices are auto, lite, full/);
   }
-  assert.equal(readFileSync(path, 'utf8'), SMALL);
+  assert.equal(readFileSync(path, 'utf8'), ALONE);
 });

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { inspect } from '../../../proxy/config/loading/load.ts';
-import { fileWith, SMALL } from '../../config/files.ts';
+import { ALONE, fileWith } from '../../config/files.ts';
 import { poolgate } from '../run.ts';
 
 const configOf = async (path: string) => {
@@ -14,7 +14,7 @@ const configOf = async (path: string) => {
 };
 
 test('token create adds an operator, then more tokens for it', async (context) => {
-  const path = fileWith(context, SMALL);
+  const path = fileWith(context, ALONE);
   const first = await poolgate(['token', 'create', 'ops', '--owns', 'team', '--config', path]);
   assert.match(first.out, /^pg-mcp-[\w-]{43}\n$/);
   const second = await poolgate(['token', 'create', 'ops', '--config', path]);
