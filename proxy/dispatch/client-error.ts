@@ -4,7 +4,6 @@ import { Refusal } from '../turn/errors/refusal.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { RelayedAnswer } from '../turn/surface.ts';
-import { headerOptions } from './reply/reply-context.ts';
 
 /** @param failures the failures of the turn's attempts in order, at least one */
 export function clientError(failures: readonly Failure[], turn: LiveTurn, known: Confidential): Refusal | RelayedAnswer {
@@ -25,7 +24,7 @@ export function clientError(failures: readonly Failure[], turn: LiveTurn, known:
     case 'challenge_page':
       return new Refusal('upstream_error');
     default: {
-      const answer = turn.surface.refusalOf(turn.named(last), headerOptions(turn), known);
+      const answer = turn.surface.refusalOf(turn.named(last), turn.answerHeaderOptions, known);
       if (!(answer instanceof Refusal)) turn.rules.head(answer);
       return answer;
     }

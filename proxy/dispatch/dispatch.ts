@@ -33,7 +33,7 @@ export class Dispatch {
       websockets,
     } = services;
     const { admission, compactPaths, selection } = capacity;
-    const steps = new NextSteps({ selection, counters, recovery: new CiphertextRecovery(continuity, selection) });
+    const steps = new NextSteps({ selection, counters, providerOf, recovery: new CiphertextRecovery(continuity, selection) });
     this.#admission = admission;
     const own = { budgets, compactPaths, continuity, counters, credentials, histories, models, providerOf, selection, tiers, websockets };
     this.#services = {
@@ -75,11 +75,11 @@ export class Dispatch {
         slot.release();
         break;
       }
-      const sent = attempts.log.rows.length;
+      const sent = attempts.progress.rows.length;
       if (sent > 0) this.#services.budgets.of(request.turn.pool.id).retry(request.turn.now());
       attempts = new TurnAttempts(this.#services, { ...request, ...next }, slot, attempts);
       const dispatched = await attempts.run();
-      if (attempts.goesOn && attempts.log.rows.length === sent) continue;
+      if (attempts.goesOn && attempts.progress.rows.length === sent) continue;
       told = dispatched;
       restore = chain.checkpoint();
     }

@@ -11,28 +11,27 @@ import type { CiphertextOrigins } from '../turn/ciphertext-origins.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/errors/failure.ts';
 import { type ErrorCode, noEligibleAccount, Refusal, refusalOf } from '../turn/errors/refusal.ts';
-import { clientGone } from '../turn/reply/turn-result.ts';
-import { hasTiers, type OverflowReason } from '../turn/tiers.ts';
+import { type Attempts, clientGone } from '../turn/reply/turn-result.ts';
+import { hasTiers } from '../turn/tiers.ts';
 import type { Body } from '../turn/turn.ts';
+import type { AccountCredentials } from '../upstream/account-credentials.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
-import type { Attempted } from './attempt.ts';
-import type { AttemptCause, AttemptLog } from './attempt-log.ts';
-import { AttemptSender, type SenderServices } from './attempt-sender.ts';
+import { resultOf } from './attempt.ts';
+import { type AttemptServices, attemptAt } from './leased-attempt.ts';
 import { isPrewarmRefusal, prewarmed } from './prewarm.ts';
-import { failureOf, resultOf } from './reply/reply-context.ts';
+import type { Attempted } from './reply/reply-context.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './request/dispatch-request.ts';
 import type { NextStep } from './retries/next-step.ts';
-import type { RetryBudgets } from './retries/retry-budget.ts';
 import { repeatAt } from './retries/same-account.ts';
-import { type Earlier, TurnProgress } from './retries/turn-progress.ts';
+import { type ProgressServices, TurnProgress } from './retries/turn-progress.ts';
 import { type TierServices, TurnTiers } from './tiers/turn-tiers.ts';
 import { anchorNotFound, turnSocketOf } from './turn-socket.ts';
 import { type UnansweredServices, unanswered, unchosen } from './unanswered.ts';
 
-export interface TurnServices extends SenderServices, UnansweredServices {
+export interface TurnServices extends AttemptServices, ProgressServices, UnansweredServices {
+  readonly credentials: AccountCredentials;
   readonly websockets: WebsocketSupport;
   readonly histories: WebsocketHistories;
-  readonly budgets: RetryBudgets;
   readonly lacking: LackingAccounts;
   readonly tiers: TierServices;
 }
@@ -46,15 +45,13 @@ const NO_ACCOUNT: ReadonlySet<string | null> = new Set<ErrorCode>([
 ]);
 
 export class TurnAttempts {
+  readonly progress: TurnProgress;
   readonly #services: TurnServices;
   readonly #request: DispatchRequest;
   readonly #slot: Slot;
-  readonly #sender: AttemptSender;
-  readonly #progress: TurnProgress;
-  /** Why the account of the last attempt was chosen, and from which tier. */
+  /** The account of the last attempt, and why it was chosen. */
+  #lease: AccountLease | undefined;
   #why: Why | null = null;
-  #tier: number | null = null;
-  #overflow: OverflowReason | null = null;
   #goesOn = false;
   /** Undefined in a Pool with one tier. */
   #tiers: TurnTiers | undefined;
@@ -66,17 +63,7 @@ export class TurnAttempts {
     this.#slot = slot;
     const { upstreamSocket } = request.client;
     const socket = upstreamSocket && turnSocketOf(request, upstreamSocket, services.websockets);
-    this.#sender = new AttemptSender(services, request, socket, earlier?.log);
-    this.#progress = new TurnProgress(request, this.#sender, socket, services.budgets.of(request.turn.pool.id), earlier?.sofar);
-  }
-
-  get log(): AttemptLog {
-    return this.#sender.log;
-  }
-
-  /** What following models of the chain have to know. */
-  get sofar(): Earlier {
-    return this.#progress.sofar;
+    this.progress = new TurnProgress(request, services, socket, earlier?.progress);
   }
 
   /** Whether no account could serve the model, and the turn may go to another one (AA75). */
@@ -90,28 +77,24 @@ export class TurnAttempts {
    */
   async run(): Promise<Dispatched> {
     const { turn, client } = this.#request;
-    const progress = this.#progress;
+    const { progress } = this;
     const { socket, failures } = progress;
     const live = client.upstreamSocket;
     let end: DispatchEnd | undefined;
     try {
-      const resumed = await this.#services.continuity.resume(turn, progress.hasJson ? progress.body : undefined, live);
-      const origins = this.#originsOf(progress);
-      const continuation = preferLive(resumed, live);
-      if (hasTiers(turn.pool)) {
-        const body = progress.hasJson ? progress.body : undefined;
-        const maker = body && turn.pool.overflow.reasoning === 'keep' ? this.#services.continuity.makerIn(body) : undefined;
-        const tiered = { request: this.#request, continuation, body, maker: maker instanceof Promise ? await maker : maker };
-        this.#tiers = new TurnTiers(tiered, this.#services.tiers);
-      }
-      this.#begin(continuation, origins instanceof Promise ? await origins : origins);
+      const body = progress.work && progress.body;
+      progress.continuation = preferLive(await this.#services.continuity.resume(turn, body, live), live);
+      const origins = this.#originsOf(body);
+      if (hasTiers(turn.pool)) this.#tiers = await this.#tiersOf(body);
+      progress.origins = origins instanceof Promise ? await origins : origins;
+      this.#begin(body);
       let next: NextStep = 'choose';
       while (!end) {
         const lease: Exclude<NextStep, 'choose'> = await (next === 'choose' ? this.#choose() : next);
         if (lease === 'gone') end = this.#gone(false);
         else if (lease === 'end') {
           this.#goesOn = progress.goesOn(failures.at(-1) as Failure);
-          end = unanswered(progress, this.#sender, this.#services);
+          end = unanswered(progress, this.#services);
         } else if ((lease.granted && !(await lease.granted)) || socket?.skips(lease.account)) {
           // Another node probes this account, or another turn has found during this wait that it has no websocket.
           lease.end('neutral');
@@ -120,25 +103,23 @@ export class TurnAttempts {
           lease.end('neutral');
           next = 'choose';
         } else {
-          progress.tried.add(lease.account.id);
-          this.#why = next === 'choose' ? lease.why : { ...lease.why, reason: 'ciphertext' };
-          this.#tier = lease.tier;
-          this.#overflow = lease.overflow ?? null;
-          if (lease.overflow) this.#services.tiers.used(turn.pool.id, lease.tier);
+          this.#takes(lease, next === 'choose');
           let result: AttemptResult = 'neutral';
           let attempted: Attempted;
           try {
-            attempted = await this.#attempt(lease, progress.resent ? 'resend' : (failures.at(-1)?.cause ?? 'first'));
-            if (failureOf(attempted.verdict)) ({ attempted, result } = await this.#repeat(lease, attempted));
+            const cause = progress.resent ? 'resend' : (failures.at(-1)?.cause ?? 'first');
+            attempted = await attemptAt(lease, cause, progress, this.#services);
+            if (attempted.verdict.failure) ({ attempted, result } = await repeatAt(lease, attempted, progress, this.#services));
             else result = resultOf(attempted.verdict);
           } finally {
             lease.end(isForeignModel(result, turn) ? 'neutral' : result);
           }
-          if (typeof result === 'object' && result.sign === 'wrong_api' && lease.hasWrongApi) this.#sender.log.classify('wrong_api');
+          if (typeof result === 'object' && result.sign === 'wrong_api' && lease.hasWrongApi) progress.classify('wrong_api');
           const { verdict, status } = attempted;
-          if (verdict.kind === 'failed') this.#tiers?.release();
-          if (verdict.kind === 'failed') next = await this.#next(verdict.failure, status, lease);
-          else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
+          if (verdict.kind === 'failed') {
+            this.#tiers?.release();
+            next = await this.#services.steps.after(progress, verdict.failure, status, lease.account);
+          } else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
           else if (verdict.kind === 'done') {
             const stored = turn.pendingWrites?.whenStored(turn, this.#services.counters);
             if (stored) await stored;
@@ -153,50 +134,51 @@ export class TurnAttempts {
       this.#goesOn = failures.length === 0 && end.kind === 'refused' && NO_ACCOUNT.has(end.refusal.code) && progress.mayGoOn;
     }
     if (!this.#goesOn) this.#slot.release();
-    const { log, account } = this.#sender;
-    return {
-      attempts: {
-        rows: log.rows,
-        wasSent: log.wasSent,
-        account: account?.label ?? null,
-        tier: this.#tier,
-        overflow: this.#overflow,
-        served: account,
-        spending: this.#tiers?.spending,
-        why: this.#why,
-      },
-      end,
-    };
+    return { attempts: this.#made(), end };
+  }
+
+  /** What accounts have done for the turn. */
+  #made(): Attempts {
+    const { rows, wasSent, account } = this.progress;
+    const { tier = null, overflow = null } = this.#lease ?? {};
+    const spending = this.#tiers?.spending;
+    return { rows, wasSent, account: account?.label ?? null, tier, overflow, served: account, spending, why: this.#why };
   }
 
   /** @throws Refusal if the response that the turn continues is gone, or its model has no routable source */
-  #begin(continuation: Continuation, origins: CiphertextOrigins | undefined): void {
+  #begin(body: Body | undefined): void {
     const { turn, client } = this.#request;
-    const { selection, counters } = this.#services;
-    const progress = this.#progress;
+    const { counters, lacking, selection } = this.#services;
+    const { progress } = this;
+    const { continuation, origins, socket } = progress;
     const onGone = (left: () => void): (() => void) => client.onGone(left);
-    progress.continuation = continuation;
-    progress.origins = origins;
-    const fit = this.#services.lacking.of(turn, progress.hasJson ? progress.body : undefined, origins);
+    const fit = lacking.of(turn, body, origins);
     progress.demand = demandOf({ turn, continuation, fit, tiers: this.#tiers?.demand, slot: this.#slot, onGone });
     for (const account of progress.demand.lacking.keys()) progress.tried.add(account);
     progress.budget.turn(turn.now());
     counters.add('turns');
     const isUnroutable = turn.model?.routable === false;
-    const isLost = progress.socket ? progress.socket.anchorIsGone : isLostOverHttp(progress.body);
+    const isLost = socket ? socket.anchorIsGone : isLostOverHttp(progress.body);
     if (!isUnroutable && !isLost) return;
     selection.candidates.requirePinned(progress.demand);
     throw isUnroutable ? noEligibleAccount(turn.recoversIn()) : anchorNotFound();
   }
 
   /** Undefined in a Pool whose accounts have one API, because each of them refuses ciphertext that it cannot read (Q10). */
-  #originsOf({ turn, hasJson, body }: TurnProgress): CiphertextOrigins | undefined | Promise<CiphertextOrigins> {
-    return hasJson && this.#services.lacking.isSelective(turn) ? this.#services.continuity.origins(turn, body) : undefined;
+  #originsOf(body: Body | undefined): CiphertextOrigins | undefined | Promise<CiphertextOrigins> {
+    const { turn } = this.#request;
+    return body && this.#services.lacking.isSelective(turn) ? this.#services.continuity.origins(turn, body) : undefined;
+  }
+
+  async #tiersOf(body: Body | undefined): Promise<TurnTiers> {
+    const { continuity, tiers } = this.#services;
+    const maker = body && this.#request.turn.pool.overflow.reasoning === 'keep' ? await continuity.makerIn(body) : undefined;
+    return new TurnTiers({ request: this.#request, continuation: this.progress.continuation, body, maker }, tiers);
   }
 
   /** Returns `end` only after an attempt, whose failure the client then gets. @throws Refusal before the first attempt */
   #choose(): AccountLease | 'end' | Promise<AccountLease | 'gone' | 'end'> {
-    const progress = this.#progress;
+    const { progress } = this;
     progress.skipAccounts();
     try {
       const choosing = this.#services.selection.choose(progress.demand, progress.tried);
@@ -213,38 +195,16 @@ export class TurnAttempts {
   #notChosen(thrown: unknown): 'end' {
     if (!(thrown instanceof Refusal)) throw thrown;
     this.#tiers?.refused();
-    if (this.#progress.failures.length > 0) return 'end';
-    throw unchosen(this.#progress, thrown, this.#services);
+    if (this.progress.failures.length > 0) return 'end';
+    throw unchosen(this.progress, thrown, this.#services);
   }
 
-  #attempt(lease: AccountLease, cause: AttemptCause): Promise<Attempted> {
-    const { continuation, origins } = this.#progress;
-    const body = origins?.foreignTo(lease.account)?.without(this.#progress.body) ?? this.#progress.body;
-    const keepsBack = (failure: Failure): boolean => this.#services.steps.keepsBack(this.#progress, failure, lease.account.id);
-    return this.#sender.send(lease, { cause, body, continuation, keepsBack });
-  }
-
-  #repeat(lease: AccountLease, failed: Attempted): ReturnType<typeof repeatAt> {
-    const { account } = lease;
-    const { credentials, compactPaths, providerOf } = this.#services;
-    const { socket } = this.#progress;
-    const resend = (): Promise<Attempted> => this.#attempt(lease, 'resend');
-    return repeatAt(
-      { account, provider: providerOf(account), credentials, socket, compactPaths, isSpent: () => this.#sender.isSpent, resend },
-      failed,
-    );
-  }
-
-  #next(failure: Failure, status: number | undefined, { account }: AccountLease): NextStep | Promise<NextStep> {
-    const progress = this.#progress;
-    // The account has just refused a websocket, without which it cannot serve the turn.
-    if (progress.socket?.skips(account)) return 'choose';
-    progress.failures.push(failure);
-    if (failure.isUntranslated) {
-      const { providerOf } = this.#services;
-      progress.skipOthers((other) => providerOf(other) === providerOf(account));
-    }
-    return this.#services.steps.after(progress, failure, status, account.id);
+  /** @param isChosen whether selection chose the account; otherwise it made the ciphertext of the turn */
+  #takes(lease: AccountLease, isChosen: boolean): void {
+    this.progress.tried.add(lease.account.id);
+    this.#lease = lease;
+    this.#why = isChosen ? lease.why : { ...lease.why, reason: 'ciphertext' };
+    if (lease.overflow) this.#services.tiers.used(this.#request.turn.pool.id, lease.tier);
   }
 
   #gone(shown: boolean): DispatchEnd {

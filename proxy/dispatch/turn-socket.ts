@@ -7,7 +7,7 @@ import type { SocketSlot } from '../upstream/carriers/websocket/socket-slot.ts';
 import { CONNECTION_LIMIT } from '../upstream/carriers/websocket/upstream-socket.ts';
 import type { WebsocketCarrier } from '../upstream/carriers/websocket/websocket-carrier.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
-import type { Attempted } from './attempt.ts';
+import type { Attempted } from './reply/reply-context.ts';
 import type { DispatchRequest } from './request/dispatch-request.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { Selection } from '../accounts/selection/selection.ts';
 import { noteErrorClass } from '../turn/errors/error-class.ts';
 import type { Failure } from '../turn/errors/failure.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
-import { type Confidential, safeParam } from '../turn/errors/sanitise.ts';
+import { safeParam } from '../turn/errors/sanitise.ts';
 import { clientError } from './client-error.ts';
 import type { DispatchEnd } from './request/dispatch-request.ts';
 import { isQuotaOfAll, type NextSteps } from './retries/next-step.ts';
@@ -16,7 +16,7 @@ export interface UnansweredServices {
 }
 
 /** The answer after the last attempt. */
-export function unanswered(progress: TurnProgress, known: Confidential, { steps, selection }: UnansweredServices): DispatchEnd {
+export function unanswered(progress: TurnProgress, { steps, selection }: UnansweredServices): DispatchEnd {
   const { turn, demand, failures, socket } = progress;
   const last = failures.at(-1) as Failure;
   const param = safeParam(last.error.param);
@@ -29,7 +29,7 @@ export function unanswered(progress: TurnProgress, known: Confidential, { steps,
   // Stated with the soonest quota reset of all accounts, not with that of the last one.
   const exhausted = isQuotaOfAll(progress, last) ? selection.candidates.refusal(demand) : undefined;
   if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
-  const answer = clientError(failures, turn, known);
+  const answer = clientError(failures, turn, progress);
   if (restart) return { kind: 'refused', refusal: restart };
   return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };
 }

@@ -130,7 +130,7 @@ export class GatewayPreviews implements TurnPreviews {
       estimateUsage: () => undefined,
       trim: () => undefined,
     };
-    const frame = turn.client === 'websocket' && account.websocket ? composeFrame(body, composition) : undefined;
+    const frame = turn.client === 'websocket' && account.websocket ? composeFrame(body, composition, undefined) : undefined;
     const { request, adapted = [] } = frame ?? composeJson(body, composition);
     // Awaited, because writing a large body in parts may fail as in a turn.
     await request.body;

@@ -10,7 +10,7 @@ import type { JsonObject } from './json/json.ts';
 import { HeldBytes } from './reply/held-bytes.ts';
 import { PendingWrites } from './reply/pending-writes.ts';
 import type { Sink } from './reply/sink.ts';
-import { KINDS, type Kind, type RouteKind } from './routes/kinds.ts';
+import { type DispatchedKind, KINDS, type Kind, type RouteKind } from './routes/kinds.ts';
 import { RuleRun } from './rules/rule-run.ts';
 import type { Answer, Collector, Decoded } from './surface.ts';
 import { inputTokens } from './token-estimate.ts';
@@ -57,6 +57,11 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     this.#mode = arrival.mode;
     this.held = new HeldBytes(host.replyMemory, generation.config.limits);
     this.rules = new RuleRun(generation.chains.of(kind), this);
+  }
+
+  /** The row of a kind that is dispatched to accounts; undefined for all others. */
+  get dispatchedKind(): DispatchedKind | undefined {
+    return this.kind?.served === 'dispatch' ? this.kind : undefined;
   }
 
   liftedWith(responseId: string): string | undefined {
@@ -145,7 +150,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
   /** The gateway's own headers on every answer that came from an account, and on the answer to an upgrade (Q1, Q14, AA77). */
   ownHeaders(): Readonly<Record<string, string>> {
     const own = this.idHeaders();
-    if (this.kind?.served === 'dispatch' && this.kind.model && this.surface.agentProtocol) {
+    if (this.dispatchedKind?.model && this.surface.agentProtocol) {
       own['x-models-etag'] = this.services.models.etag(this.pool, this.key, this.clientVersion?.numbers);
     }
     if (this.requestedModel !== undefined && this.model) own['x-poolgate-model'] = this.model.id;

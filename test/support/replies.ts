@@ -253,7 +253,7 @@ export class RecordingContext implements ReplyContext {
     });
   }
 
-  readonly sending = (): Sending => this.account;
+  readonly sending: Sending = this.account;
   readonly countOutput = ({ type }: ReplyEvent): void => void this.counted.push(type);
   readonly outputCap = undefined;
   readonly estimateUsage = (): undefined => undefined;

@@ -92,7 +92,7 @@ export class HttpClient implements TurnClient {
     const request = this.#request;
     const contentType = request.headers['content-type'];
     const options = this.#bodyOptions();
-    const kind = this.#turn.kind?.served === 'dispatch' ? this.#turn.kind : undefined;
+    const kind = this.#turn.dispatchedKind;
     const { payload } = kind ?? {};
     if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
     checkMediaType(contentType);

@@ -5,10 +5,9 @@ import type { JsonObject } from '../../turn/json/json.ts';
 import { withBytesOf } from '../../turn/json/raw-members.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { replyText } from '../../turn/reply/reply-text.ts';
-import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import type { Head } from '../../turn/turn.ts';
 import type { Client } from '../client.ts';
-import { type CloseReply, headerOptions, type ReplyContext } from './reply-context.ts';
+import type { CloseReply, ReplyContext } from './reply-context.ts';
 
 /** The account of the answer, and its client. */
 export interface CheckedReply {
@@ -37,30 +36,30 @@ export function settleChecked(
   text: string | Buffer | undefined,
   { head, client, context }: CheckedReply,
 ): void {
-  const { turn, known, settle, committed, observers } = context;
+  const { turn, known, observers } = context;
   const failure = failureIn(json, context);
   if (failure) {
-    settle({ kind: 'failed', failure });
+    context.settle({ kind: 'failed', failure });
     return;
   }
   try {
-    if (!json) throw new Refusal(dispatchedKind(turn.route.kind)?.invalidReply ?? 'upstream_error');
+    if (!json) throw new Refusal(turn.dispatchedKind?.invalidReply ?? 'upstream_error');
     turn.rules.head(head);
     // The other kinds answer with addresses and texts that are the work itself.
-    const shown = turn.kind?.served === 'dispatch' && turn.kind.model ? turn.surface.endOf(json, known, headerOptions(turn)) : json;
+    const shown = turn.dispatchedKind?.model ? turn.surface.endOf(json, known, turn.answerHeaderOptions) : json;
     const answer = turn.rules.answer(shown);
-    committed();
+    context.committed();
     // Collected events were observed as they came.
     if (text !== undefined) observers.answer(json);
     const outcome = { kind: 'completed', shown: true } as const;
-    const keepsBytes = turn.kind?.served === 'dispatch' && turn.kind.keepsBytes === true && text !== undefined;
+    const keepsBytes = turn.dispatchedKind?.keepsBytes === true && text !== undefined;
     const sent = answer === json ? text : keepsBytes ? withBytesOf(Buffer.from(text), json, answer) : undefined;
     const close = closeWith(answer, sent, { head, client, turn });
-    settle({ kind: 'done', ending: { outcome, status: head.status, code: null }, close });
+    context.settle({ kind: 'done', ending: { outcome, status: head.status, code: null }, close });
   } catch (thrown) {
     if (thrown instanceof Refusal) turn.note('error_class', 'upstream_malformed');
     else turn.fault(thrown);
-    settle({ kind: 'refused', refusal: refusalOf(thrown) });
+    context.settle({ kind: 'refused', refusal: refusalOf(thrown) });
   }
 }
 

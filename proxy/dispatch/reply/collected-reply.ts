@@ -50,7 +50,7 @@ export class CollectedReply implements EventReader {
     event.completeType();
     const { observers, counters } = this.#reply.context;
     if (isCancellation(event.type)) {
-      this.#reply.context.sending().abort();
+      this.#reply.context.sending.abort();
       this.#judge();
       return;
     }
@@ -88,9 +88,9 @@ export class CollectedReply implements EventReader {
   refuse(refusal: Refusal): void {
     if (this.#over) return;
     this.abandon();
-    const { turn, settle } = this.#reply.context;
-    turn.note('error_class', 'upstream_malformed');
-    settle({ kind: 'refused', refusal });
+    const { context } = this.#reply;
+    context.turn.note('error_class', 'upstream_malformed');
+    context.settle({ kind: 'refused', refusal });
   }
 
   abandon(): void {
@@ -98,10 +98,10 @@ export class CollectedReply implements EventReader {
   }
 
   #failed(data: JsonObject | undefined): void {
-    const { turn, sending, settle, provider } = this.#reply.context;
+    const { context } = this.#reply;
     this.abandon();
-    sending().abort();
-    settle({ kind: 'failed', failure: provider.failures.inBand(data ?? {}, turn.now()) });
+    context.sending.abort();
+    context.settle({ kind: 'failed', failure: context.provider.failures.inBand(data ?? {}, context.turn.now()) });
   }
 
   #ends(data: JsonObject | undefined, end: ReplyEnd): void {
@@ -112,7 +112,7 @@ export class CollectedReply implements EventReader {
   #exceeded(): void {
     const { counters, sending } = this.#reply.context;
     counters.add('upstream_events_too_large');
-    sending().abort();
+    sending.abort();
     this.#fail('too_large');
   }
 

@@ -122,7 +122,7 @@ export class DecodedReply implements EventReader {
     if (this.#isOver) return;
     const { context } = this.#options;
     context.counters.add('upstream_first_byte_timeouts');
-    context.sending().abort();
+    context.sending.abort();
     this.fail('first_byte');
     this.stop();
   }
@@ -142,7 +142,7 @@ export class DecodedReply implements EventReader {
       const ms = step.endsAfter?.();
       if (ms === undefined) continue;
       this.#cancelSilence = context.turn.after(ms, () => {
-        context.sending().abort();
+        context.sending.abort();
         this.end();
       });
       return;
@@ -157,13 +157,13 @@ export class DecodedReply implements EventReader {
     } catch (thrown) {
       const { context, reader } = this.#options;
       if (thrown instanceof Refusal) {
-        context.sending().abort();
+        context.sending.abort();
         this.refuse(thrown);
         return;
       }
       if (!(thrown instanceof TooMuchHeld || thrown instanceof UnreadableReply)) context.turn.fault(thrown);
       this.stop();
-      context.sending().abort();
+      context.sending.abort();
       reader.fail(thrown instanceof TooMuchHeld ? 'too_large' : 'malformed');
     }
   }

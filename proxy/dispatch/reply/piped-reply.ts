@@ -45,40 +45,41 @@ export class PipedReply implements StreamReader {
   }
 
   async #pipe(reply: IncomingMessage): Promise<void> {
-    const { turn, counters, committed, settle } = this.#context;
+    const context = this.#context;
+    const { turn, counters } = context;
     const { status, headers } = this.#head;
     const broken = await this.#begins(reply);
     if (this.#state === 'over') return;
     if (broken) {
       if (broken === 'idle') {
         counters.add('upstream_idle_timeouts');
-        this.#context.sending().abort();
+        context.sending.abort();
       }
-      settle({ kind: 'failed', failure: carrierFailure(broken) });
+      context.settle({ kind: 'failed', failure: carrierFailure(broken) });
       return;
     }
     this.#state = 'relaying';
     turn.rules.head(this.#head);
-    committed();
-    const endUpload = (): void => this.#context.endUpload();
+    context.committed();
+    const endUpload = (): void => context.endUpload();
     const options = { status, headers, idleMs: this.#idleMs, endUpload };
     const end = await this.#client.pipe(reply, options);
     if (end === 'gone') {
-      settle({ kind: 'gone', shown: true });
+      context.settle({ kind: 'gone', shown: true });
       return;
     }
     if (end === 'silent') counters.add('upstream_idle_timeouts');
     const failure = end === 'complete' ? undefined : carrierFailure(end === 'silent' ? 'idle' : 'network');
     const ending = { outcome: { kind: failure ? 'cut' : 'completed', shown: true }, status, code: null } as const;
-    settle({ kind: 'done', ending, close: () => undefined, failure });
+    context.settle({ kind: 'done', ending, close: () => undefined, failure });
   }
 
   /** Handles an error of the gateway, which would otherwise end the process. A client that has the head loses its connection. */
   #faulted(thrown: unknown): void {
-    const { turn, sending, settle } = this.#context;
-    turn.fault(thrown);
-    sending().abort();
-    settle({ kind: 'refused', refusal: new Refusal('server_error') });
+    const context = this.#context;
+    context.turn.fault(thrown);
+    context.sending.abort();
+    context.settle({ kind: 'refused', refusal: new Refusal('server_error') });
   }
 
   /** Called before commit. The caller settles the attempt. */

@@ -1,8 +1,6 @@
-// The context of an attempt and of its reply, and the ways in which an attempt ends.
-import type { AttemptResult } from '../../accounts/health/account-health.ts';
+// The attempt of a reply, as its readers see it. A reader settles its attempt with a verdict.
 import type { Counters } from '../../base/process/metrics.ts';
-import { loggedCode } from '../../turn/errors/error-codes.ts';
-import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { Confidential } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -12,43 +10,38 @@ import type { SentMembers } from '../../turn/provider/provider-failures.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
 import type { Ending, TokenCounts } from '../../turn/reply/turn-result.ts';
-import { dispatchedKind } from '../../turn/routes/kinds.ts';
-import type { Event, Head, Outcome, OutcomeKind } from '../../turn/turn.ts';
-import type { AnswerHeaderOptions } from '../../turn/wire/headers.ts';
+import type { Event, Head, OutcomeKind } from '../../turn/turn.ts';
 import type { ByteReader, Sending } from '../../upstream/carriers/carrier.ts';
 import type { OutputCap } from './events/output-cap.ts';
 import type { AttemptObservers } from './reply-observers.ts';
 
-/** What the attempt and its reply have in common. */
-export interface AttemptContext {
+export interface ReplyContext {
   readonly turn: LiveTurn;
   /** The API of the account. */
   readonly provider: ProviderApi;
   readonly counters: Counters;
   readonly observers: AttemptObservers;
   readonly known: Confidential;
-  /** Counts the output that is sent to the client, for an estimate if the turn breaks off (Q18). */
-  readonly countOutput: (event: ReplyEvent) => void;
-  /** The usage of the turn so far, if the account states none (Q18). */
-  readonly estimateUsage: () => TokenCounts | undefined;
-  /** Whether the failure is kept from the client. */
-  readonly keepsBack: (failure: Failure) => boolean;
-  /** Called when the reply is the turn's answer, so that no other attempt follows. @param head the head of a reply of events */
-  readonly committed: (head?: HeldEvents) => void;
-}
-
-/** The context that a reply gets from its attempt. */
-export interface ReplyContext extends AttemptContext {
   /** What the encoding of the request changed, and the tier of its account. Absent if nothing was changed in the base tier. */
   readonly sent?: SentMembers | undefined;
   /** The cap, if the account did not get it. Undefined otherwise, and for a key without a policy. */
   readonly outputCap: OutputCap | undefined;
-  readonly sending: () => Sending;
+  /** The request, which a reader can pause, resume and abort. */
+  readonly sending: Sending;
+  /** Counts the output that is sent to the client, for an estimate if the turn breaks off (Q18). */
+  readonly countOutput: (event: ReplyEvent) => void;
+  /** The usage of the turn so far, if the account states none (Q18). */
+  readonly estimateUsage: () => TokenCounts | undefined;
   /** Runs the follow-up before the client gets the answer; undefined if there is none. @throws Refusal */
   readonly followUp: ((answer: JsonObject) => Promise<JsonObject>) | undefined;
+  /** Whether the failure is kept from the client. */
+  keepsBack(failure: Failure): boolean;
+  /** Called when the reply is the turn's answer, so that no other attempt follows. @param head the held events of a reply of events */
+  committed(head?: HeldEvents): void;
   /** Stops the upload of a request that was answered before it was read. */
   endUpload(): void;
-  readonly settle: (verdict: Verdict) => void;
+  /** Ends the attempt. A second call does nothing. */
+  settle(verdict: Verdict): void;
   /** Replaces a reader of events, because the body of the 200 is one JSON or HTML text. */
   asBytes(head: Head): ByteReader;
 }
@@ -72,34 +65,20 @@ export type Verdict =
       readonly failure?: Failure | undefined;
     }
   /** The client left. */
-  | { readonly kind: 'gone'; readonly shown: boolean };
+  | { readonly kind: 'gone'; readonly shown: boolean; readonly failure?: undefined };
 
-/** Whether replies to this turn are checked as a whole. */
-export const isChecked = (turn: LiveTurn): boolean => dispatchedKind(turn.route.kind)?.reply === 'whole';
-
-/** The settings of the turn that determine the headers of its answer. */
-export const headerOptions = ({ wire, pool }: LiveTurn): AnswerHeaderOptions => ({ wire, hideQuota: pool.hide_account_quota });
-
-export const failureOf = (verdict: Verdict): Failure | undefined => ('failure' in verdict ? verdict.failure : undefined);
-
-/** The effect of an attempt on the account's health. A client that left, or a refusal by the gateway, has none. */
-export function resultOf(verdict: Verdict): AttemptResult {
-  const failure = failureOf(verdict);
-  if (failure?.isUntranslated) return 'neutral';
-  return failure ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
-}
-
-const shownStatus = (failure: Failure): number | undefined => (blamesAccount(failure) ? 502 : failure.status);
-
-/** The ending of a reply of events for its row. @param failure the failure that the account reported, or how the reply broke off */
-export function eventsEnding({ turn }: ReplyContext, outcome: Outcome, status: number, failure: Failure | undefined): Ending {
-  const failed = outcome.kind === 'failed';
-  // On a websocket an error frame has a status of its own.
-  const stated = failed && turn.client === 'websocket' ? failure && shownStatus(failure) : undefined;
-  const code = failure ? loggedCode(failure.error.code) : 'upstream_error';
-  return {
-    outcome,
-    status: stated ?? status,
-    code: failed ? code : outcome.kind === 'cut' ? turn.surface.brokenReplyCode : null,
-  };
+/** How an attempt ended. */
+export interface Attempted {
+  readonly verdict: Verdict;
+  /** The status of the account's reply, if one came. */
+  readonly status: number | undefined;
+  /** The credential of the request, or over a live socket the credential of its upgrade. */
+  readonly authorization: string | undefined;
+  readonly over: 'http' | 'websocket';
+  /** The path of the request below the account's base URL; empty if nothing was sent. */
+  readonly path: string;
+  /** Whether the request was sent over a socket that was open already. */
+  readonly reused: boolean;
+  /** Whether the account's API writes the turn in another way after this failure. */
+  readonly isAdjusted: boolean;
 }

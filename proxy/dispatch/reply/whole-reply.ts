@@ -14,7 +14,7 @@ import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
 import type { ByteReader } from '../../upstream/carriers/carrier.ts';
 import type { Client } from '../client.ts';
 import { failureIn, isFailure, settleChecked } from './checked-answer.ts';
-import { type CloseReply, headerOptions, isChecked, type ReplyContext } from './reply-context.ts';
+import type { CloseReply, ReplyContext } from './reply-context.ts';
 
 /** The most bytes of a refusal. It is more than any provider's error. */
 const MAX_ERROR_BYTES = 65_536;
@@ -50,7 +50,7 @@ export class WholeReply implements ByteReader {
     this.#bytes += chunk.length;
     if (this.#holds(this.#chunks.add(chunk))) return;
     this.#context.counters.add('upstream_events_too_large');
-    this.#context.sending().abort();
+    this.#context.sending.abort();
     this.fail('too_large');
   }
 
@@ -89,14 +89,13 @@ export class WholeReply implements ByteReader {
   #refusalLate(): void {
     this.abandon();
     this.#context.counters.add('upstream_refusals_cut');
-    this.#context.sending().abort();
+    this.#context.sending.abort();
     this.#judge(() => this.#refuse(NO_BODY));
   }
 
   get #refused(): boolean {
     const { status } = this.#head;
-    const { kind } = this.#context.turn;
-    const isAny = kind?.served === 'dispatch' && kind.answeredBy === '2xx';
+    const isAny = this.#context.turn.dispatchedKind?.answeredBy === '2xx';
     return isAny ? status < 200 || status > 299 : status !== 200;
   }
 
@@ -147,78 +146,78 @@ export class WholeReply implements ByteReader {
   }
 
   #judge(settles: () => void): void {
-    const { turn, settle } = this.#context;
     this.abandon();
     try {
       settles();
     } catch (thrown) {
-      if (!(thrown instanceof Refusal)) turn.fault(thrown);
-      settle({ kind: 'refused', refusal: refusalOf(thrown) });
+      if (!(thrown instanceof Refusal)) this.#context.turn.fault(thrown);
+      this.#context.settle({ kind: 'refused', refusal: refusalOf(thrown) });
     }
   }
 
   #refuse(body: Buffer): void {
-    const { turn, provider, settle, sent } = this.#context;
+    const { turn, provider, sent } = this.#context;
     const answer = { status: this.#head.status, headers: this.#upstreamHeaders, body };
-    settle({ kind: 'failed', failure: provider.failures.ofStatus(answer, { now: turn.now(), sent }) });
+    this.#context.settle({ kind: 'failed', failure: provider.failures.ofStatus(answer, { now: turn.now(), sent }) });
   }
 
   /** @param json undefined for a body that is not a JSON object @param text what a client gets of it @param body the body as it came */
   #settle(json: JsonObject | undefined, text: string | Buffer, body: Buffer): void {
-    const { turn, settle, keepsBack, committed, observers } = this.#context;
-    if (isChecked(turn)) {
+    const context = this.#context;
+    const { turn, observers } = context;
+    if (turn.dispatchedKind?.reply === 'whole') {
       this.#check(json, text, body);
       return;
     }
-    const failure = failureIn(json, this.#context);
+    const failure = failureIn(json, context);
     const { relaysWholeAnswers } = turn.surface;
-    if (failure && (!relaysWholeAnswers || keepsBack(failure))) {
-      settle({ kind: 'failed', failure });
+    if (failure && (!relaysWholeAnswers || context.keepsBack(failure))) {
+      context.settle({ kind: 'failed', failure });
       return;
     }
     // Turns of the compatible surface are sent as streams, so one body is an answer only for a client that did not ask for a stream.
     if (!json || (!relaysWholeAnswers && this.#client.streams)) {
-      settle({ kind: 'failed', failure: carrierFailure('malformed') });
+      context.settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
-    committed();
+    context.committed();
     if (!failure) observers.answer(json);
     const close = this.#answer(text, json, failure);
     const outcome = { kind: outcomeOf(json), shown: true } as const;
     const code = failure ? loggedCode(failure.error.code) : null;
-    settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
+    context.settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
   }
 
   #check(json: JsonObject | undefined, text: string | Buffer, body: Buffer): void {
-    const reply = { head: this.#answerHead, client: this.#client, context: this.#context };
-    const { turn, settle, followUp } = this.#context;
+    const context = this.#context;
+    const { turn, followUp } = context;
+    const reply = { head: this.#answerHead, client: this.#client, context };
     if (!json && this.#isText) this.#passText(body);
-    else if (!json || !followUp || failureIn(json, this.#context)) settleChecked(json, text, reply);
+    else if (!json || !followUp || failureIn(json, context)) settleChecked(json, text, reply);
     else {
       followUp(json)
         .then((answer) => settleChecked(answer, answer === json ? text : JSON.stringify(answer), reply))
         .catch((thrown: unknown) => {
           if (!(thrown instanceof Refusal)) turn.fault(thrown);
-          settle({ kind: 'refused', refusal: refusalOf(thrown) });
+          context.settle({ kind: 'refused', refusal: refusalOf(thrown) });
         });
     }
   }
 
   /** Whether the answer is text, such as a transcript in a text format. */
   get #isText(): boolean {
-    const { kind } = this.#context.turn;
-    return kind?.served === 'dispatch' && kind.textAnswers && TEXT.test(typeOf(this.#upstreamHeaders));
+    return this.#context.turn.dispatchedKind?.textAnswers === true && TEXT.test(typeOf(this.#upstreamHeaders));
   }
 
   #passText(body: Buffer): void {
-    const { turn, settle, committed } = this.#context;
+    const context = this.#context;
     const head = this.#answerHead;
     const { status, headers } = head;
-    committed();
+    context.committed();
     headers['content-type'] = typeOf(this.#upstreamHeaders);
-    turn.rules.head(head);
+    context.turn.rules.head(head);
     const ending = { outcome: { kind: 'completed', shown: true }, status, code: null } as const;
-    settle({ kind: 'done', ending, close: () => this.#client.answer(status, headers, body) });
+    context.settle({ kind: 'done', ending, close: () => this.#client.answer(status, headers, body) });
   }
 
   /** @param failure a refusal that a native client gets as the provider's answer */
@@ -226,7 +225,7 @@ export class WholeReply implements ByteReader {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
     const { surface } = turn;
-    const options = { ...headerOptions(turn), as: 'other', responseId: undefined } as const;
+    const options = { ...turn.answerHeaderOptions, as: 'other', responseId: undefined } as const;
     const answer = turn.answerOf(
       failure ? surface.failureEvent(json, turn.named(failure), known, options) : surface.endOf(json, known, options),
     );

@@ -5,6 +5,8 @@ import type { Selection } from '../../accounts/selection/selection.ts';
 import type { Counters } from '../../base/process/metrics.ts';
 import { type Failure, type FailureCause, isRetryable } from '../../turn/errors/failure.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
+import type { ProviderOf } from '../../turn/provider/provider-api.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
 import type { CiphertextRecovery } from './ciphertext-recovery.ts';
 import type { FailureDecision, TurnProgress } from './turn-progress.ts';
 
@@ -18,6 +20,7 @@ export interface NextStepServices {
   readonly selection: Selection;
   readonly recovery: CiphertextRecovery;
   readonly counters: Counters;
+  readonly providerOf: ProviderOf;
 }
 
 export class NextSteps {
@@ -66,10 +69,14 @@ export class NextSteps {
    * @param status the status of the account's reply, if one came
    * @throws Refusal if the client has to restart its conversation
    */
-  async after(progress: TurnProgress, failure: Failure, status: number | undefined, account: string): Promise<NextStep> {
-    const { recovery, counters } = this.#services;
-    const { recovers, retry } = this.#decisionOf(progress, failure, account);
-    const recovered = recovers ? await recovery.next(progress, failure, account) : undefined;
+  async after(progress: TurnProgress, failure: Failure, status: number | undefined, account: AccountConfig): Promise<NextStep> {
+    const { recovery, counters, providerOf } = this.#services;
+    // The account has just refused a websocket, without which it cannot serve the turn.
+    if (progress.socket?.skips(account)) return 'choose';
+    progress.failures.push(failure);
+    if (failure.isUntranslated) progress.skipOthers((other) => providerOf(other) === providerOf(account));
+    const { recovers, retry } = this.#decisionOf(progress, failure, account.id);
+    const recovered = recovers ? await recovery.next(progress, failure, account.id) : undefined;
     if (recovered === undefined) {
       const begun = hasBegun(progress, status);
       let allowed = begun ? 'no' : retry;
@@ -99,7 +106,7 @@ export class NextSteps {
   }
 
   #recovers(progress: TurnProgress, failure: Failure, account: string): boolean {
-    return progress.hasJson && this.#services.recovery.helps(progress, failure, account);
+    return progress.work !== undefined && this.#services.recovery.helps(progress, failure, account);
   }
 
   /**

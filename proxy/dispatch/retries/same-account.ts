@@ -1,14 +1,13 @@
 // Repeats a failed request at the same account: once in another way (over another connection, as a trigger turn, or without a member that
 // the account refused) and once with a renewed credential (Q5, Q9, Q27, Q28).
-import type { CompactPaths } from '../../accounts/compact-paths.ts';
 import type { AttemptResult } from '../../accounts/health/account-health.ts';
+import type { AccountLease } from '../../accounts/selection/lease.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import type { AccountConfig } from '../../turn/settings.ts';
-import type { AccountCredentials } from '../../upstream/account-credentials.ts';
-import type { Attempted } from '../attempt.ts';
-import { failureOf, resultOf } from '../reply/reply-context.ts';
-import type { TurnSocket } from '../turn-socket.ts';
+import { resultOf } from '../attempt.ts';
+import { type AttemptServices, attemptAt } from '../leased-attempt.ts';
+import type { Attempted } from '../reply/reply-context.ts';
+import type { TurnProgress } from './turn-progress.ts';
 
 /** The last attempt at an account, and its effect on the account's health. */
 export interface Judged {
@@ -16,25 +15,13 @@ export interface Judged {
   readonly result: AttemptResult;
 }
 
-export interface SameAccount {
-  readonly account: AccountConfig;
-  readonly credentials: AccountCredentials;
-  /** Undefined for a turn that goes over HTTP. */
-  readonly socket: TurnSocket | undefined;
-  readonly provider: ProviderApi;
-  readonly compactPaths: CompactPaths;
-  /** Whether the request has a body that can be sent only once, and has been sent. */
-  readonly isSpent: () => boolean;
-  /** Sends the request again. */
-  readonly resend: () => Promise<Attempted>;
-}
-
 /** @param failed an attempt with a failure, before which the client may have seen a part of the reply */
-export async function repeatAt(
-  { account, provider, credentials, socket, compactPaths, isSpent, resend }: SameAccount,
-  failed: Attempted,
-): Promise<Judged> {
-  const hasNoPath = account.compact === 'auto' && missesCompactPath(failed, provider);
+export async function repeatAt(lease: AccountLease, failed: Attempted, progress: TurnProgress, services: AttemptServices): Promise<Judged> {
+  const { account } = lease;
+  const { socket } = progress;
+  const { credentials, compactPaths, providerOf } = services;
+  const resend = (): Promise<Attempted> => attemptAt(lease, 'resend', progress, services);
+  const hasNoPath = account.compact === 'auto' && missesCompactPath(failed, providerOf(account));
   if (hasNoPath) compactPaths.missing(account);
   const attempted = hasNoPath || failed.isAdjusted || socket?.sendsAgain(failed, account) ? await resend() : failed;
   const refused = refusedCredential(attempted);
@@ -48,20 +35,20 @@ export async function repeatAt(
   }
   if (renewal !== 'renewed') return { attempted, result: refused };
   // The credential was at fault, and has been replaced.
-  if (isShown || isSpent()) return { attempted, result: 'neutral' };
+  if (isShown || progress.isSpent) return { attempted, result: 'neutral' };
   const again = await resend();
   // After a second refusal the account has to log in, unless its operator has just done so.
-  const imported = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
+  const imported = again.verdict.failure?.status === 401 && (await credentials.reimported(account));
   return { attempted: again, result: imported ? 'neutral' : resultOf(again.verdict) };
 }
 
 function missesCompactPath({ verdict, over, path }: Attempted, { compaction }: ProviderApi): boolean {
-  const failure = failureOf(verdict);
+  const { failure } = verdict;
   return failure !== undefined && over === 'http' && compaction.isPathMissing(failure, path);
 }
 
 /** The failure of an attempt whose credential was refused and may be renewed. */
 function refusedCredential({ verdict, authorization }: Attempted): Failure | undefined {
-  const failure = failureOf(verdict);
+  const { failure } = verdict;
   return failure?.cause === 'credential' && failure.status === 401 && authorization !== undefined ? failure : undefined;
 }

@@ -1,15 +1,22 @@
-// The progress of one turn's attempts: the state that the decision about the next attempt reads, and that recovery changes.
+// The progress of one turn's attempts, which all of them have in common. The decision about the next attempt reads it, and recovery changes
+// it.
+import type { AttemptRow } from '../../../store/schema/logged-rows.ts';
 import type { Demand } from '../../accounts/selection/demand.ts';
+import type { Counters } from '../../base/process/metrics.ts';
+import type { Continuity } from '../../sessions/continuity.ts';
 import type { CiphertextOrigins } from '../../turn/ciphertext-origins.ts';
 import type { Continuation } from '../../turn/continuation.ts';
 import { type Failure, isRetryable } from '../../turn/errors/failure.ts';
+import type { Confidential } from '../../turn/errors/sanitise.ts';
+import { promptOf } from '../../turn/prompt.ts';
 import type { LackReason } from '../../turn/provider/lack.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import type { Body } from '../../turn/turn.ts';
-import type { AttemptSender } from '../attempt-sender.ts';
-import type { DispatchedTurn, DispatchRequest, FallbackModels } from '../request/dispatch-request.ts';
+import type { Body, UpstreamErrorClass, Work } from '../../turn/turn.ts';
+import type { AccountCredentials } from '../../upstream/account-credentials.ts';
+import type { Client, Upload } from '../client.ts';
+import type { DispatchedTurn, DispatchRequest } from '../request/dispatch-request.ts';
 import type { TurnSocket } from '../turn-socket.ts';
-import type { RetryBudget } from './retry-budget.ts';
+import type { RetryBudget, RetryBudgets } from './retry-budget.ts';
 
 /** What may follow a failure. */
 export interface FailureDecision {
@@ -21,7 +28,7 @@ export interface FailureDecision {
 }
 
 /** What was done for earlier models of the turn. */
-export interface Earlier {
+interface Earlier {
   readonly attempts: number;
   readonly ids: number;
 }
@@ -31,21 +38,40 @@ const NOTHING_EARLIER: Earlier = { attempts: 0, ids: 0 };
 /** Lacks that bind a turn to accounts of its model. */
 const BOUND: ReadonlySet<LackReason> = new Set(['anchor', 'files', 'compaction_item', 'ciphertext']);
 
-export class TurnProgress {
+/** A row whose attempt may still run. */
+export type OpenRow = { -readonly [Field in keyof AttemptRow]: AttemptRow[Field] };
+
+export interface ProgressServices {
+  readonly credentials: Pick<AccountCredentials, 'secretOf'>;
+  readonly counters: Counters;
+  readonly budgets: RetryBudgets;
+}
+
+const BEARER = /^bearer /i;
+
+/** The shortest header value that counts as a secret. Shorter values are common words. */
+const SHORTEST_SECRET = 8;
+
+export class TurnProgress implements Confidential {
+  readonly request: DispatchRequest;
   readonly turn: DispatchedTurn;
-  /** Whether the body can be read and changed between attempts. */
-  readonly hasJson: boolean;
+  readonly client: Client;
+  readonly countOutput: DispatchRequest['countOutput'];
+  readonly counters: Counters;
+  /** The request as the rules left it, which can be changed between attempts; undefined if its body passes unread. */
+  readonly work: Work | undefined;
   /** Undefined for a turn that goes over HTTP. */
   readonly socket: TurnSocket | undefined;
   /** The retry budget of the turn's Pool. */
   readonly budget: RetryBudget;
+  /** The rows of the attempts in order, beginning with those for earlier models of the turn. */
+  readonly rows: OpenRow[];
+  /** Whether any attempt was sent to its account. */
+  wasSent: boolean;
   /** The accounts that are excluded for the turn. */
   readonly tried = new Set<string>();
   /** Accounts that made ciphertext of the turn and could not take it. */
   readonly exhaustedMakers = new Set<string>();
-  /** What was done for earlier models of the turn (AA76). */
-  readonly #earlier: Earlier;
-  readonly #chain: FallbackModels | undefined;
   /** The failures that decided the next step, in order. */
   readonly failures: Failure[] = [];
   /** The continuation and the demand. Both are set before the first attempt. */
@@ -55,39 +81,82 @@ export class TurnProgress {
   origins: CiphertextOrigins | undefined;
   /** The body from which the following attempts start. */
   body: Body;
+  /** The account of the last attempt. */
+  account: AccountConfig | undefined;
+  /** The body that the last attempt sent. Before the first attempt, the whole body. */
+  sentBody: Body;
+  /** The body of the last attempt, if it passes unread. */
+  upload: Upload | undefined;
   /** The decision about the last failure. */
   decision: FailureDecision | undefined;
   /** Whether the turn's reasoning was removed, which is done at most once. */
   resent = false;
   /** The accounts in `tried` that cannot serve the turn at all. */
   readonly #skipped = new Set<string>();
-  readonly #sender: AttemptSender;
+  readonly #credentials: ProgressServices['credentials'];
+  /** The credentials that attempts carried. One that was renewed since its attempt may still be valid. */
+  readonly #carried: string[] = [];
+  #session: { readonly id: string | undefined } | undefined;
+  /** What was done for earlier models of the turn (AA76). */
+  readonly #earlier: Earlier;
 
-  constructor(
-    { turn, payload, chain }: DispatchRequest,
-    sender: AttemptSender,
-    socket: TurnSocket | undefined,
-    budget: RetryBudget,
-    earlier: Earlier = NOTHING_EARLIER,
-  ) {
-    this.#earlier = earlier;
-    this.#chain = chain;
+  /** @param earlier the attempts for earlier models of the chain */
+  constructor(request: DispatchRequest, services: ProgressServices, socket: TurnSocket | undefined, earlier?: TurnProgress) {
+    const { turn, payload, client, countOutput } = request;
+    this.request = request;
     this.turn = turn;
-    this.hasJson = payload.kind === 'json';
+    this.client = client;
+    this.countOutput = countOutput;
+    this.counters = services.counters;
+    this.work = payload.kind === 'json' ? payload.work : undefined;
     this.socket = socket;
-    this.budget = budget;
-    this.body = sender.sentBody;
-    this.#sender = sender;
+    this.budget = services.budgets.of(turn.pool.id);
+    this.rows = earlier?.rows ?? [];
+    this.wasSent = earlier?.wasSent ?? false;
+    this.body = this.work?.body ?? {};
+    this.sentBody = this.body;
+    this.#credentials = services.credentials;
+    this.#earlier = earlier?.sofar ?? NOTHING_EARLIER;
   }
 
   /** Whether the request has a body that can be sent only once, and has been sent (Q6). */
   get isSpent(): boolean {
-    return this.#sender.isSpent;
+    return this.upload?.isTaken() ?? false;
   }
 
-  /** The body that the last attempt sent. */
-  get sentBody(): Body {
-    return this.#sender.sentBody;
+  /** The body for an account, without the ciphertext that it cannot read. */
+  bodyFor(account: AccountConfig): Body {
+    return this.origins?.foreignTo(account)?.without(this.body) ?? this.body;
+  }
+
+  /** The session id of the turn, if it is sent to this account. It is the same for every attempt. */
+  sessionAt({ session_header }: AccountConfig, continuity: Pick<Continuity, 'sessionHeader'>): string | undefined {
+    if (session_header === 'none' || !this.work || !this.turn.kind.metered) return undefined;
+    this.#session ??= { id: continuity.sessionHeader(this.turn, this.work.body) };
+    return this.#session.id;
+  }
+
+  /** Notes a credential that an attempt carries. */
+  carry(authorization: string | undefined): void {
+    if (authorization !== undefined) this.#carried.push(authorization);
+  }
+
+  secrets(): readonly string[] {
+    const { account } = this;
+    if (!account) return [];
+    const bearer = this.#credentials.secretOf(account.id, this.turn.generation.loaded) ?? [];
+    const configured = Object.values(account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
+    return [bearer, this.#carried.map((value) => value.replace(BEARER, '')), configured].flat();
+  }
+
+  prompt(): string {
+    return promptOf(this.sentBody);
+  }
+
+  /** Sets the class of the last attempt, if it is only known from the effect on the account. */
+  classify(error_class: UpstreamErrorClass): void {
+    const last = this.rows.at(-1);
+    if (last) last.error_class = error_class;
   }
 
   /** The number of accounts that were tried. */
@@ -102,7 +171,7 @@ export class TurnProgress {
     return new Set([...this.tried].filter((id) => lacking.get(id)?.reason !== 'anchor'));
   }
 
-  /** What following models of the chain have to know. */
+  /** What was done until now, for the following models of the chain. */
   get sofar(): Earlier {
     return { attempts: this.#earlier.attempts + (this.demand ? this.attempts : 0), ids: this.#earlier.ids + 1 };
   }
@@ -115,7 +184,7 @@ export class TurnProgress {
 
   /** Whether the turn may go to another model if no account can serve this one (AA75). */
   get mayGoOn(): boolean {
-    if (!this.#chain?.hasNext || !this.demand || this.isSpent) return false;
+    if (!this.request.chain?.hasNext || !this.demand || this.isSpent) return false;
     const { hard, lacking, tiers } = this.demand;
     if (hard !== undefined || typeof this.body.previous_response_id === 'string') return false;
     const lacks = [...lacking.values(), ...(tiers?.excluded.values() ?? [])];
@@ -134,23 +203,20 @@ export class TurnProgress {
 
   /** Excludes the other accounts of an API that cannot express the turn (AA46). */
   skipOthers(isOfApi: (account: AccountConfig) => boolean): void {
-    const { pool, generation } = this.turn;
-    for (const { account: id } of pool.assignments) {
-      const account = generation.accounts.get(id);
-      if (!account || this.tried.has(id) || !isOfApi(account)) continue;
-      this.tried.add(id);
-      this.#skipped.add(id);
-    }
+    this.#skip((account) => !this.tried.has(account.id) && isOfApi(account));
   }
 
   /** Excludes the accounts that cannot serve the turn at all. */
   skipAccounts(): void {
-    const { socket } = this;
-    if (!socket?.skipsAccounts) return;
+    const { socket, demand } = this;
+    if (socket?.skipsAccounts) this.#skip((account) => !demand.lacking.has(account.id) && socket.skips(account));
+  }
+
+  #skip(isSkipped: (account: AccountConfig) => boolean): void {
     const { pool, generation } = this.turn;
     for (const { account: id } of pool.assignments) {
       const account = generation.accounts.get(id);
-      if (!account || this.demand.lacking.has(id) || !socket.skips(account)) continue;
+      if (!account || !isSkipped(account)) continue;
       this.tried.add(id);
       this.#skipped.add(id);
     }

@@ -2,8 +2,7 @@
 // request log (AA87).
 import { Counters } from '../../base/process/metrics.ts';
 import { LATE, withDeadline } from '../../base/time/clock.ts';
-import { attempt } from '../../dispatch/attempt.ts';
-import { failureOf } from '../../dispatch/reply/reply-context.ts';
+import { Attempt } from '../../dispatch/attempt.ts';
 import { AttemptObservers } from '../../dispatch/reply/reply-observers.ts';
 import { type Composition, composeFrame, composeJson } from '../../dispatch/request/compose.ts';
 import type { Generation } from '../../server/generation.ts';
@@ -99,49 +98,58 @@ export async function sendTestTurn(subject: TestSubject, asked: Body, over: 'htt
     trim: () => undefined,
   };
   const slot = over === 'websocket' ? new SocketSlot() : undefined;
-  const composed = (slot && composeFrame(work.body, composition)) ?? composeJson(work.body, composition);
-  const { request, out, outputCap, adapted } = composed;
+  const composed = (slot && composeFrame(work.body, composition, slot)) ?? composeJson(work.body, composition);
+  const { request, adapted = [] } = composed;
   const source = { turn, account, provider, continuation: NO_CONTINUATION, keepResponse: undefined, isUnstored: true };
+  const common = {
+    client,
+    counters: new Counters(),
+    countOutput: () => undefined,
+    secrets: () => [credentials.secretOf(account.id, generation.loaded) ?? []].flat(),
+    prompt: () => promptOf(work.body),
+  };
   upstream.lease();
   try {
-    const attempting = attempt({
-      turn,
-      provider,
-      decoding: provider.replies.decoding?.(out, composition),
-      client,
-      counters: new Counters(),
-      upstream,
-      request: { ...request, body: await request.body },
-      adapted,
-      tier: 0,
-      places: out.places,
-      upload: undefined,
-      slot,
-      known: { secrets: () => [credentials.secretOf(account.id, generation.loaded) ?? []].flat(), prompt: () => promptOf(work.body) },
-      countOutput: () => undefined,
-      estimateUsage,
-      account,
-      outputCap,
-      keepsBack: () => true,
-      adjusted: () => false,
-      committed: () => undefined,
-      observers: new AttemptObservers([], new Map(), source),
-      followUp: undefined,
-      begins: () => undefined,
-      ended: () => undefined,
-    });
-    const attempted = await withDeadline(attempting, clock, TURN_MS);
+    const attempt = new TestAttempt(common, { account, upstream, tier: 0 }, composed, new AttemptObservers([], new Map(), source));
+    const attempted = await withDeadline(attempt.run({ ...request, body: await request.body }), clock, TURN_MS);
     if (attempted === LATE) {
       client.leave();
-      return ended({ failure: carrierFailure('first_byte'), adapted: adapted ?? [] });
+      return ended({ failure: carrierFailure('first_byte'), adapted });
     }
     const { verdict } = attempted;
-    const failure = failureOf(verdict) ?? (verdict.kind === 'done' ? undefined : carrierFailure('malformed'));
-    return ended({ failure, adapted: adapted ?? [] });
+    const failure = verdict.failure ?? (verdict.kind === 'done' ? undefined : carrierFailure('malformed'));
+    return ended({ failure, adapted });
   } finally {
     upstream.release();
     slot?.end();
     turn.held.releaseAll();
+  }
+}
+
+/** An attempt that is not part of a turn's loop. Its failure is kept from the client, and nothing follows it. */
+class TestAttempt extends Attempt {
+  override get followUp(): undefined {
+    return undefined;
+  }
+
+  override keepsBack(): boolean {
+    return true;
+  }
+
+  protected override adjusts(): boolean {
+    return false;
+  }
+
+  override committed(): void {
+    // No other attempt would follow.
+  }
+
+  protected override begins(): void {
+    // The attempt has no row.
+  }
+
+  protected override ended(): void {
+    // Its promise says how it ended.
   }
 }
 

@@ -6,13 +6,13 @@ import { TurnMetrics } from '../../../proxy/admin/metrics/turn-metrics.ts';
 import { Admission } from '../../../proxy/admission/admission.ts';
 import { OverloadGuard } from '../../../proxy/admission/overload-guard.ts';
 import { HttpClient } from '../../../proxy/clients/http/http-client.ts';
-import { AttemptSender } from '../../../proxy/dispatch/attempt-sender.ts';
 import { AttemptObservers } from '../../../proxy/dispatch/reply/reply-observers.ts';
 import { Accounting } from '../../../proxy/keys/accounting.ts';
 import { HttpRequests } from '../../../proxy/server/http-requests.ts';
 import { Continuity } from '../../../proxy/sessions/continuity.ts';
 import { RuleRun } from '../../../proxy/turn/rules/rule-run.ts';
 import { UndiciCarrier } from '../../../proxy/upstream/carriers/undici-carrier.ts';
+import { Credentials } from '../../../proxy/upstream/credentials/credentials.ts';
 import type { StepTimes } from '../step-costs.ts';
 
 /** The time between the steps of turns. */
@@ -69,7 +69,7 @@ mark('rules: edit', RuleRun, 'edit');
 mark('slot of the route class', Admission, 'acquire');
 mark('session and pins', Continuity, 'resume');
 mark('choice of the account', Selection, 'choose');
-mark('attempt: credential, request line, headers', AttemptSender, 'send');
+mark('attempt: credential, request line, headers', Credentials, 'headersFor');
 mark('rules: attempt; encoding of the body', RuleRun, 'attempt');
 mark('handed to undici', UndiciCarrier, 'send', ACCOUNTS);
 mark('reply: head, events or body, observers', AttemptObservers, 'head');

@@ -9,21 +9,18 @@ import type { Sink } from '../../../turn/reply/sink.ts';
 import { endOf, isCancellation, type ReplyEnd } from '../../../turn/reply/terminal-event.ts';
 import type { Head, OutcomeKind } from '../../../turn/turn.ts';
 import type { ByteReader, EventReader } from '../../../upstream/carriers/carrier.ts';
-import { collectedError } from '../../client-error.ts';
-import { type CloseReply, eventsEnding, type ReplyContext, type Verdict } from '../reply-context.ts';
-import { endAtCap, endSatisfied } from './early-end.ts';
-import { EventRelay } from './event-relay.ts';
+import type { ReplyContext, Verdict } from '../reply-context.ts';
+import { EventRelay, type RelayedReply } from './event-relay.ts';
 import { headRefusal } from './head-refusal.ts';
 import { HeldHead } from './hold.ts';
-import { OutputFlow } from './output-flow.ts';
-import { readEvent } from './read-event.ts';
+import { endAtCap, endSatisfied, verdictAt } from './reply-end.ts';
 import type { EndWith, ResponseControl } from './response-control.ts';
 
 /**
  * A reply ends with its terminal event or the account's connection, when its client leaves, or by an error while it is read. The first of
  * these decides, and the attempt is settled once.
  */
-export class EventReply implements EventReader {
+export class EventReply implements EventReader, RelayedReply {
   readonly reads = 'events';
   readonly memory: HeldBytes;
   readonly #context: ReplyContext;
@@ -34,7 +31,6 @@ export class EventReply implements EventReader {
   /** The kind of end that the terminal event announced. */
   #end: ReplyEnd | undefined;
   readonly #relay: EventRelay;
-  readonly #flow: OutputFlow;
   /** Undefined for a client that sends no frames about its reply. */
   readonly #control: ResponseControl | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -47,8 +43,7 @@ export class EventReply implements EventReader {
     this.#sink = sink;
     this.memory = turn.held;
     this.#held = new HeldHead(turn.held);
-    this.#relay = new EventRelay(sink, context, (end) => this.#ends(end));
-    this.#flow = new OutputFlow(sink, { sending: context.sending, guarded: (work) => this.#guarded(work) });
+    this.#relay = new EventRelay(sink, context, this);
     this.#control = control?.((events) => this.#endWith(events));
     // The object itself, not a function that reads it. With a function, V8's minor collections keep every turn and take ten times as long.
     if (turn.client === 'websocket') head.held = this.#held;
@@ -79,7 +74,7 @@ export class EventReply implements EventReader {
   }
 
   delivered(): void {
-    if (this.#state === 'relaying') this.#flow.flushSoon();
+    if (this.#state === 'relaying') this.#relay.flushSoon();
   }
 
   end(): void {
@@ -94,9 +89,25 @@ export class EventReply implements EventReader {
   }
 
   refuse(refusal: Refusal): void {
-    this.#guarded(() => {
-      throw refusal;
-    });
+    if (this.#state !== 'over') this.#faulted(refusal);
+  }
+
+  guarded(work: () => void): void {
+    if (this.#state === 'over') return;
+    try {
+      work();
+    } catch (thrown) {
+      this.#faulted(thrown);
+    }
+  }
+
+  /** Notes the terminal event. It waits until writes of the turn are stored that its client's next turn may need. */
+  ended(end: ReplyEnd): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    const { turn, counters } = this.#context;
+    const stored = turn.pendingWrites?.whenStored(turn, counters);
+    if (stored) this.#relay.withhold(stored);
   }
 
   /**
@@ -104,8 +115,8 @@ export class EventReply implements EventReader {
    * @returns whether the terminal event was sent to it. Many clients leave at that event, and the reply then ends like any other.
    */
   left(): boolean {
-    if (this.#state !== 'relaying' || this.#end === undefined || this.#sink.collects || !this.#flow.isWritten) return false;
-    this.#context.sending().abort();
+    if (this.#state !== 'relaying' || this.#end === undefined || this.#sink.collects || !this.#relay.isWritten) return false;
+    this.#context.sending.abort();
     this.#finish(this.#end, 'close');
     return true;
   }
@@ -117,36 +128,29 @@ export class EventReply implements EventReader {
   }
 
   #take(event: ReplyEvent): void {
-    const data = readEvent(event, this.#sink, this.#context);
-    if (data === 'dropped') {
-      this.#relay.drop();
-      return;
-    }
+    const data = this.#relay.read(event);
+    if (data === 'dropped') return;
     if (data === 'unreadable') {
-      this.#context.sending().abort();
+      this.#context.sending.abort();
       this.fail('malformed');
-      return;
+    } else if (isCancellation(event.type) && this.#end === undefined) this.#cancelled(event, data);
+    else if (!this.#control?.takes(event, data)) {
+      const last = this.#context.outputCap && this.#end === undefined ? endAtCap(event, data, this.#context) : undefined;
+      if (last) this.#endWith(last);
+      else if (this.#state === 'relaying' || this.#commits(event, data)) this.#pass(event, data);
     }
-    if (isCancellation(event.type) && this.#end === undefined) {
-      this.#cancelled(event, data);
-      return;
-    }
-    if (this.#control?.takes(event, data)) return;
-    const { outputCap } = this.#context;
-    const last = outputCap && this.#end === undefined ? endAtCap(outputCap, event, data, this.#context) : undefined;
-    if (last) {
-      this.#endWith(last);
-      return;
-    }
+  }
+
+  /** Whether an event before commit commits the reply: it is not held, and does not refuse the turn. */
+  #commits(event: ReplyEvent, data: JsonObject | undefined): boolean {
     const end = endOf(event.type);
-    if (this.#state === 'held') {
-      if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return;
-      if (end === 'failed') {
-        this.#takeRefusal(event, data ?? this.memory.json(event));
-        return;
-      }
-      this.#commit();
-    }
+    if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return false;
+    if (end === 'failed') this.#takeRefusal(event, data ?? this.memory.json(event));
+    else this.#commit();
+    return end !== 'failed';
+  }
+
+  #pass(event: ReplyEvent, data: JsonObject | undefined): void {
     this.#relay.event(event, data);
     if (this.#sink.satisfied === true && this.#end === undefined) this.#endWith(endSatisfied(this.#context));
   }
@@ -156,7 +160,7 @@ export class EventReply implements EventReader {
     const { turn, sending } = this.#context;
     const refusal = headRefusal(data, this.#context);
     if (refusal.verdict) {
-      sending().abort();
+      sending.abort();
       this.#settle(refusal.verdict);
       return;
     }
@@ -173,7 +177,7 @@ export class EventReply implements EventReader {
   /** Handles a cancelled response. Nothing more will come, even if the account keeps the connection open. */
   #cancelled(event: ReplyEvent, data: JsonObject | undefined): void {
     const { turn, provider, sending } = this.#context;
-    sending().abort();
+    sending.abort();
     const failure = provider.failures.inBand({}, turn.now());
     if (this.#state === 'held') {
       this.#settle({ kind: 'failed', failure });
@@ -185,8 +189,8 @@ export class EventReply implements EventReader {
   }
 
   #endWith(events: readonly JsonObject[]): void {
-    this.#guarded(() => {
-      this.#context.sending().abort();
+    this.guarded(() => {
+      this.#context.sending.abort();
       if (this.#state === 'held') this.#commit();
       for (const data of events) this.#relay.event(ReplyEvent.of(data), data);
       this.#finish(this.#end ?? 'cut', 'close');
@@ -195,9 +199,9 @@ export class EventReply implements EventReader {
 
   #holdExpired(): void {
     this.#context.counters.add('hold_expired');
-    this.#guarded(() => {
+    this.guarded(() => {
       this.#commit();
-      this.#flow.flush();
+      this.#relay.flush();
     });
   }
 
@@ -214,14 +218,6 @@ export class EventReply implements EventReader {
     for (const { event, data } of this.#held.release()) this.#relay.event(event, data);
   }
 
-  #ends(end: ReplyEnd): void {
-    if (this.#end !== undefined) return;
-    this.#end = end;
-    const { turn, counters } = this.#context;
-    const stored = turn.pendingWrites?.whenStored(turn, counters);
-    if (stored) this.#flow.withhold(stored);
-  }
-
   /** Handles the end of the connection. After a terminal event nothing is missing. */
   #broke(broken: CarrierFailure, how: 'close' | 'cut'): void {
     if (this.#end !== undefined) this.#finish(this.#end, 'close');
@@ -229,45 +225,23 @@ export class EventReply implements EventReader {
     else this.#finish('cut', how, carrierFailure(broken));
   }
 
-  /** Ends the reply for its client. @param failure the failure that the account reported, or how the reply broke off */
-  #finish(kind: OutcomeKind, how: 'close' | 'cut', failure = this.#relay.failure): void {
-    if (this.#state === 'over') return;
-    const { turn } = this.#context;
-    const sink = this.#sink;
-    const outcome = { kind, shown: sink.shown };
-    try {
-      sink.conclude(outcome, () => collectedError(failure ?? carrierFailure('network'), turn, this.#context.known));
-    } catch (thrown) {
-      if (!(thrown instanceof Refusal)) turn.fault(thrown);
-      this.#settle({ kind: 'refused', refusal: refusalOf(thrown), outcome: kind === 'cut' ? kind : 'failed', failure });
-      return;
-    }
-    const ending = eventsEnding(this.#context, outcome, this.#head.status, failure);
-    const close: CloseReply = (closing) => (how === 'cut' ? sink.cut() : sink.close(closing, outcome));
-    this.#settle({ kind: 'done', ending, close, failure });
-  }
-
-  #guarded(work: () => void): void {
-    if (this.#state === 'over') return;
-    try {
-      work();
-    } catch (thrown) {
-      this.#faulted(thrown);
-    }
-  }
-
   /** Handles an error while the reply is read. It ends this reply, never the process. */
   #faulted(thrown: unknown): void {
     const { sending, turn } = this.#context;
+    sending.abort();
     if (thrown instanceof TooMuchHeld) {
-      sending().abort();
       this.fail('too_large');
       return;
     }
     if (!(thrown instanceof Refusal)) turn.fault(thrown);
-    sending().abort();
     if (this.shown) this.#finish('cut', turn.surface.brokenReply);
     else this.#settle({ kind: 'refused', refusal: refusalOf(thrown) });
+  }
+
+  /** Ends the reply for its client. @param failure the failure that the account reported, or how the reply broke off */
+  #finish(kind: OutcomeKind, how: 'close' | 'cut', failure = this.#relay.failure): void {
+    if (this.#state === 'over') return;
+    this.#settle(verdictAt({ kind, how, failure, status: this.#head.status }, this.#sink, this.#context));
   }
 
   #settle(verdict: Verdict): void {

@@ -12,9 +12,10 @@ import type { ReplyContext, Verdict } from '../reply-context.ts';
 export type HeadRefusal = { readonly verdict: Verdict } | { readonly verdict: undefined; readonly replacement: Event | undefined };
 
 /** @param data the data of the event that refuses; undefined if it is not a JSON object */
-export function headRefusal(data: JsonObject | undefined, { turn, known, provider, keepsBack }: ReplyContext): HeadRefusal {
+export function headRefusal(data: JsonObject | undefined, context: ReplyContext): HeadRefusal {
+  const { turn, known, provider } = context;
   const failure = data && provider.failures.inBand(data, turn.now());
-  if (failure && keepsBack(failure)) return { verdict: { kind: 'failed', failure } };
+  if (failure && context.keepsBack(failure)) return { verdict: { kind: 'failed', failure } };
   const { refusalEvent, refusesByStatus } = turn.surface;
   if (!failure || !(refusalEvent || refusesByStatus)) return { verdict: undefined, replacement: undefined };
   const collected = collectedError(failure, turn, known);

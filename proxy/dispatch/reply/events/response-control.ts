@@ -5,7 +5,6 @@ import type { ProviderApi } from '../../../turn/provider/provider-api.ts';
 import { responseIdIn } from '../../../turn/reply/event-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { endOf } from '../../../turn/reply/terminal-event.ts';
-import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
 import type { AccountConfig } from '../../../turn/settings.ts';
 import type { LiveReply, ReplyControls } from '../../client.ts';
 import type { ReplyContext } from '../reply-context.ts';
@@ -13,11 +12,10 @@ import type { ReplyContext } from '../reply-context.ts';
 /** Ends the reply with these events instead of those of its account. The last one is a terminal event. */
 export type EndWith = (events: readonly JsonObject[]) => void;
 
-export interface ResponseControlOptions extends Pick<ReplyContext, 'turn' | 'provider' | 'sending'> {
+export interface ResponseControlOptions {
   readonly controls: ReplyControls;
   readonly account: AccountConfig;
-  /** The usage of the reply so far, if the account states none (Q18). */
-  readonly estimateUsage: () => TokenCounts | undefined;
+  readonly context: Pick<ReplyContext, 'turn' | 'provider' | 'sending' | 'estimateUsage'>;
   readonly endWith: EndWith;
 }
 
@@ -61,21 +59,21 @@ export class ResponseControl implements LiveReply {
   }
 
   get provider(): ProviderApi {
-    return this.#options.provider;
+    return this.#options.context.provider;
   }
 
   get send(): LiveReply['send'] {
-    const { line } = this.#options.sending();
+    const { line } = this.#options.context.sending;
     return line && ((frame) => line.send(frame));
   }
 
   /** @param data the data, if they have been parsed @returns whether the client does not get the event */
   takes(event: ReplyEvent, data: JsonObject | undefined): boolean {
-    const { line } = this.#options.sending();
+    const { line } = this.#options.context.sending;
     if (!line) this.#last = event.copy(this.#last);
     if (!READ.has(event.type)) return false;
     if (isAnswer(event.type)) {
-      const answer = data ?? this.#options.turn.held.json(event);
+      const answer = data ?? this.#options.context.turn.held.json(event);
       return !answer || !this.#options.controls.answered(answer);
     }
     const end = endOf(event.type);
@@ -115,9 +113,9 @@ export class ResponseControl implements LiveReply {
 
   /** The usage of an aborted response, for which the account states none (Q18). */
   #usage(): JsonObject | null {
-    const { input_tokens, output_tokens } = this.#options.estimateUsage() ?? {};
+    const { input_tokens, output_tokens } = this.#options.context.estimateUsage() ?? {};
     if (typeof input_tokens !== 'number' || typeof output_tokens !== 'number') return null;
-    this.#options.turn.note('tokens_estimated', true);
+    this.#options.context.turn.note('tokens_estimated', true);
     return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
   }
 }
