@@ -1,10 +1,10 @@
 // A request of the gateway's own to an account: one small JSON answer, bounded in size and time.
 import { GatheredBytes } from '../base/bytes/gathered-bytes.ts';
+import { IdleTimeouts, Timed } from '../base/time/idle-timeouts.ts';
 import { parsedJson } from '../turn/json/json.ts';
 import { excessOf } from '../turn/json/json-bounds.ts';
 import type { Headers } from '../turn/turn.ts';
 import type { CarrierRequest, TurnCarrier } from './carriers/carrier.ts';
-import { IdleTimeouts, Timed } from './carriers/idle-timeouts.ts';
 
 export interface CallAnswer {
   readonly status: number;

@@ -1,6 +1,7 @@
 // The interface between dispatch and the libraries that carry bytes to accounts.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { IdleTimeouts } from '../../base/time/idle-timeouts.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { PathRoot } from '../../turn/provider/reads.ts';
@@ -116,3 +117,14 @@ export type StreamCarrier = Carrier<StreamReader | ByteReader>;
  */
 export const requestTarget = (path: string, query: string): string =>
   query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
+
+/** The waits of one carrier's replies, by what they wait for. */
+export interface Waits {
+  readonly head: IdleTimeouts;
+  readonly data: IdleTimeouts;
+}
+
+export const waitsOf = (timeouts: { readonly firstByteMs: number; readonly idleMs: number }): Waits => ({
+  head: new IdleTimeouts(timeouts.firstByteMs),
+  data: new IdleTimeouts(timeouts.idleMs),
+});

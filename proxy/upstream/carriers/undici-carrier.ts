@@ -12,8 +12,9 @@ import {
   requestTarget,
   type Sending,
   type TurnCarrier,
+  type Waits,
+  waitsOf,
 } from './carrier.ts';
-import { type Waits, waitsOf } from './idle-timeouts.ts';
 import { UndiciExchange } from './undici-exchange.ts';
 
 export interface UndiciTimeouts {
@@ -57,10 +58,11 @@ export class UndiciCarrier implements TurnCarrier {
 
   send(request: CarrierRequest, handler: ReplyHandler<EventReader | ByteReader>): Sending {
     const exchange = new UndiciExchange(handler, this.#waits, this.#arrivals);
+    const target = this.#query === '' ? request.path : requestTarget(request.path, this.#query);
     this.#pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
-        path: (request.from === 'origin' ? '' : this.#base) + requestTarget(request.path, this.#query),
+        path: (request.from === 'origin' ? '' : this.#base) + target,
         headers: request.headers,
         body: request.body,
       },

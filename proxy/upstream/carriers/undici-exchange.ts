@@ -2,13 +2,13 @@
 import type { Dispatcher } from 'undici';
 import type { Batch } from '../../base/process/batch.ts';
 import { releaseRawHeaders } from '../../base/process/internals/undici-internals.ts';
+import { Timed } from '../../base/time/idle-timeouts.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import { TooMuchHeld } from '../../turn/reply/held-bytes.ts';
 import type { Headers } from '../../turn/turn.ts';
 import { SseSplitter } from '../events/sse-splitter.ts';
-import { type ByteReader, type EventReader, MAX_INTERIM_ANSWERS, type ReplyHandler, type Sending } from './carrier.ts';
+import { type ByteReader, type EventReader, MAX_INTERIM_ANSWERS, type ReplyHandler, type Sending, type Waits } from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
-import { Timed, type Waits } from './idle-timeouts.ts';
 
 const [OPENING_BRACE, LESS_THAN] = [123, 60];
 /** White space and the bytes of a byte order mark. */

@@ -1,8 +1,16 @@
 import type { Batches } from '../../../base/process/batch.ts';
 import type { Heartbeat } from '../../../base/process/heartbeat.ts';
 import type { EgressRoute } from '../../egress/route.ts';
-import { type ByteReader, type CarrierRequest, type EventReader, type ReplyHandler, requestTarget, type Sending } from '../carrier.ts';
-import { type Waits, waitsOf } from '../idle-timeouts.ts';
+import {
+  type ByteReader,
+  type CarrierRequest,
+  type EventReader,
+  type ReplyHandler,
+  requestTarget,
+  type Sending,
+  type Waits,
+  waitsOf,
+} from '../carrier.ts';
 import type { SocketSlot } from './socket-slot.ts';
 import { UpstreamSocket } from './upstream-socket.ts';
 import { WebsocketExchange } from './websocket-exchange.ts';

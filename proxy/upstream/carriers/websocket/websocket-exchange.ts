@@ -1,10 +1,10 @@
 // One turn on an account's websocket: its frame, then the frames of the reply up to the terminal one.
 import type { IncomingMessage } from 'node:http';
+import { Timed } from '../../../base/time/idle-timeouts.ts';
 import type { CarrierFailure } from '../../../turn/errors/failure.ts';
 import { TypePeek } from '../../../turn/reply/event-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
-import type { ByteReader, EventReader, ReplyHandler, ReplyLine, Sending } from '../carrier.ts';
-import { Timed, type Waits } from '../idle-timeouts.ts';
+import type { ByteReader, EventReader, ReplyHandler, ReplyLine, Sending, Waits } from '../carrier.ts';
 import { FollowingFrames } from './following-frames.ts';
 import type { SocketUser } from './socket-user.ts';
 import { joinedHeaders, type UpstreamSocket } from './upstream-socket.ts';

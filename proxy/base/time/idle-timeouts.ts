@@ -1,4 +1,4 @@
-// Idle timeouts of all replies of a carrier, with a single timer. A timer for each reply would have to be set again with every chunk.
+// Idle timeouts of many waits with a single timer. A timer for each wait would have to be set again with every byte that arrives.
 
 /** The ticks in a timeout. With 32, a timeout fires at most 1/32 late, so 280 s stays below the 300 s of native clients. */
 const TICKS = 32;
@@ -65,14 +65,3 @@ export class IdleTimeouts {
     }
   }
 }
-
-/** The waits of one carrier's replies, by what they wait for. */
-export interface Waits {
-  readonly head: IdleTimeouts;
-  readonly data: IdleTimeouts;
-}
-
-export const waitsOf = (timeouts: { readonly firstByteMs: number; readonly idleMs: number }): Waits => ({
-  head: new IdleTimeouts(timeouts.firstByteMs),
-  data: new IdleTimeouts(timeouts.idleMs),
-});

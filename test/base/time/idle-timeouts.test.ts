@@ -1,7 +1,7 @@
 // Silent replies time out when their time has passed, at most a thirty-second of it later; active and ended replies never do.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { IdleTimeouts, Timed } from '../../../proxy/upstream/carriers/idle-timeouts.ts';
+import { IdleTimeouts, Timed } from '../../../proxy/base/time/idle-timeouts.ts';
 
 const LONGEST_MS = 800;
 const TICK_MS = LONGEST_MS / 32;
