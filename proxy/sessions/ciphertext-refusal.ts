@@ -2,7 +2,7 @@
 import { type Refusal, restartRequired } from '../turn/errors/refusal.ts';
 import type { Json } from '../turn/json/json.ts';
 import type { Body } from '../turn/turn.ts';
-import { type Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
+import { type Ciphertexts, ciphertextOf, isReasoning } from './issued-values.ts';
 
 export const CIPHERTEXT_REFUSED = 'invalid_encrypted_content';
 

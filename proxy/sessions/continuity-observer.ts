@@ -5,9 +5,8 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import { responseIdIn } from '../turn/reply/event-bytes.ts';
 import type { ReplyObserver, ReplySource } from '../turn/reply/reply-observer.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';
-import type { Ciphertexts } from './ciphertext.ts';
+import { type Ciphertexts, turnStateName, turnStateOf } from './issued-values.ts';
 import type { PinCache } from './pins/pin-cache.ts';
-import { turnStateName, turnStateOf } from './turn-state.ts';
 
 export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): ReplyObserver {
   /** Makes the end of the turn wait for the write, because the next turn may reach another node, which reads the store. */

@@ -15,12 +15,11 @@ import type { AccountConfig, WireWords } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import { sessionsNamed } from '../turn/wire/session-header.ts';
 import { affinityOf } from './affinity.ts';
-import { Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';
 import { continuityObserver } from './continuity-observer.ts';
 import { derivedSession } from './derived-session.ts';
+import { Ciphertexts, ciphertextOf, isReasoning, keepOwnTurnState, turnStatesIn } from './issued-values.ts';
 import { PinCache } from './pins/pin-cache.ts';
-import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
 
 type Pinned = Omit<Continuation, 'affinity'>;
 

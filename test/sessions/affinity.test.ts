@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { type AffinityTurn, affinityOf } from '../../proxy/sessions/affinity.ts';
-import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
+import { Ciphertexts } from '../../proxy/sessions/issued-values.ts';
 import { PinCache, type PinStore } from '../../proxy/sessions/pins/pin-cache.ts';
 import type { Affinity, Continuation } from '../../proxy/turn/continuation.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';

@@ -1,7 +1,7 @@
 // The session and the turn state of a turn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keepOwnTurnState, turnStatesIn } from '../../../proxy/sessions/turn-state.ts';
+import { keepOwnTurnState, turnStatesIn } from '../../../proxy/sessions/issued-values.ts';
 import type { Outgoing } from '../../../proxy/turn/turn.ts';
 import { sessionOf } from '../../../proxy/turn/wire/session-header.ts';
 import { ACCOUNT, frozen } from '../../support/turn.ts';
