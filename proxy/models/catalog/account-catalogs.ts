@@ -7,13 +7,12 @@ import { parseCatalog } from './catalog-parser.ts';
 import type { ReadResult } from './catalog-refresh.ts';
 
 export class AccountCatalogs {
+  /**
+   * Changes with every change of an account, entry, exposed name or visibility, and not when a read returns the same entries. Only this
+   * class sets it.
+   */
+  version = 0;
   #accounts: ReadonlyMap<string, AccountCatalog> = new Map();
-  #version = 0;
-
-  /** Changes with every change of an account, entry, exposed name or visibility, and not when a read returns the same entries. */
-  get version(): number {
-    return this.#version;
-  }
 
   get(id: string): AccountCatalog | undefined {
     return this.#accounts.get(id);
@@ -44,7 +43,7 @@ export class AccountCatalogs {
       next.set(config.id, account ?? new AccountCatalog(config));
     }
     this.#accounts = next;
-    if (changed) this.#version += 1;
+    if (changed) this.version += 1;
   }
 
   /** Restores what an earlier process stored. A malformed row is ignored. */
@@ -52,13 +51,13 @@ export class AccountCatalogs {
     const parsed = parseCatalog(parsedJson(entries));
     if (!parsed) return;
     this.#accounts.get(account)?.restore(parsed, etag ?? undefined, read_at);
-    this.#version += 1;
+    this.version += 1;
   }
 
   /** Takes over what another node read. A malformed row and the row of an unknown account are ignored. */
   adopt({ account, entries, etag, read_at }: CatalogRow): void {
     const parsed = parseCatalog(parsedJson(entries));
-    if (parsed && this.#accounts.get(account)?.adopt(parsed, etag ?? undefined, read_at)) this.#version += 1;
+    if (parsed && this.#accounts.get(account)?.adopt(parsed, etag ?? undefined, read_at)) this.version += 1;
   }
 
   /**
@@ -72,7 +71,7 @@ export class AccountCatalogs {
       return false;
     }
     if (!account.accept(result.parsed, result.etag, at, result.cost)) return false;
-    this.#version += 1;
+    this.version += 1;
     return true;
   }
 
