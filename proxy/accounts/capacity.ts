@@ -11,14 +11,14 @@ import type { ExclusiveWork } from '../nodes/exclusive-work.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { AccountConfig, PoolConfig } from '../turn/settings.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
+import type { AccountRecords } from './account-record.ts';
 import { CompactPaths, type CompactStatus } from './compact-paths.ts';
 import { AccountStates } from './health/account-states.ts';
 import { Health, type HealthConfig, type LastFailure } from './health/health.ts';
 import type { HealthStatus } from './health/health-status.ts';
 import { ProbeClaims } from './health/probe-claims.ts';
 import { RefusedCredentials } from './health/refused-credentials.ts';
-import { type QuotaView, UNKNOWN_QUOTA } from './selection/account-load.ts';
-import { Selection } from './selection/selection.ts';
+import { type QuotaView, Selection } from './selection/selection.ts';
 import type { SharedCapacity } from './selection/shared-capacity.ts';
 import { accountsIn, alternativesIn, Sources } from './selection/sources.ts';
 
@@ -27,13 +27,14 @@ export interface CapacityOptions {
   readonly counters: Counters;
   readonly log: Log;
   readonly store: Pick<Store, 'accounts' | 'credentials' | 'shared'>;
+  readonly records: AccountRecords;
   /** The current configuration. */
   readonly loaded: () => LoadedConfig;
   readonly catalog: Catalog;
   /** Makes the directory, which reads the health of the accounts. */
   readonly models: (health: Health) => ModelDirectory;
   readonly upstream: (account: string) => Upstream | undefined;
-  readonly quota?: QuotaView;
+  readonly quota: QuotaView;
   readonly providerOf: ProviderOf;
   /** Whether the caps of the account's tier have budget left (AA69). */
   readonly hasBudget?: (pool: PoolConfig, account: string) => boolean;
@@ -68,60 +69,45 @@ export class Capacity {
   readonly #sources: Sources;
   readonly #clock: Clock;
   readonly #loaded: () => LoadedConfig;
-  #pools: ReadonlyMap<string, PoolConfig> = new Map();
-  #accounts: ReadonlyMap<string, AccountConfig> = new Map();
+  readonly #records: AccountRecords;
 
   constructor(options: CapacityOptions) {
-    const {
-      clock,
-      counters,
-      log,
-      store,
-      loaded,
-      catalog,
-      models,
-      upstream,
-      quota = UNKNOWN_QUOTA,
-      providerOf,
-      exclusive,
-      shared,
-      hasBudget = () => true,
-    } = options;
+    const { clock, counters, log, store, records, loaded, catalog, models, upstream, quota, providerOf, exclusive, shared } = options;
+    const { hasBudget = () => true } = options;
     const now = (): number => clock.now();
     this.#loaded = loaded;
+    this.#records = records;
     this.states = new AccountStates(store.accounts, now, store);
     this.compactPaths = new CompactPaths({ states: this.states, providerOf, log });
     this.#credentials = new RefusedCredentials(store.credentials, now);
     this.#clock = clock;
-    const sources = new Sources({
-      current: (pool) => this.#pools.get(pool.id) ?? pool,
-      candidates: (pool, model) => this.models.candidates(pool, model),
-      serves: (pool, model, account) => this.models.serves(pool, model, account),
-      account: (id) => loaded().config.accounts.find((account) => account.id === id),
-    });
-    this.#sources = sources;
     this.health = new Health({
       clock,
+      records,
       states: this.states,
       credentials: this.#credentials,
       ...(exclusive && { claims: new ProbeClaims({ exclusive, states: this.states, clock }) }),
       alternatives: alternativesIn({
         pools: () => loaded().config.pools,
-        sources,
+        sources: { candidates: (pool, scope) => this.#sources.candidates(pool, scope) },
         modelsOf: (account) => catalog.accounts.get(account)?.models.keys() ?? [],
         usable: (account, scope) =>
-          this.health.availability(account, scope) === 'available' && !quota.stateAt(account, clock.now())?.exhausted,
+          this.health.availability(account, scope) === 'available' && !records.find(account)?.evidence?.stateAt(now()).exhausted,
         hasBudget,
       }),
       compacts: (id) => {
-        const account = this.#accounts.get(id);
-        return account === undefined ? 'route' : this.compactPaths.of(account);
+        const current = records.configured(id)?.current;
+        return current === undefined ? 'route' : this.compactPaths.of(current.config);
       },
     });
     this.models = models(this.health);
+    const account = (id: string): AccountConfig | undefined => loaded().config.accounts.find((one) => one.id === id);
+    this.#sources = new Sources({ models: this.models, account });
     this.health.onChange((status) => log.info('account_health', logFields(status)));
     this.admission = new Admission(clock, counters);
-    this.selection = new Selection({ clock, counters, sources, health: this.health, quota, admission: this.admission, upstream, shared });
+    const { admission, health } = this;
+    const sources = this.#sources;
+    this.selection = new Selection({ clock, counters, records, sources, health, quota, admission, upstream, providerOf, shared });
   }
 
   /** Restores what an earlier process stored. */
@@ -157,12 +143,12 @@ export class Capacity {
   status(): CapacityStatus {
     const accounts = this.health.status().map((status) => {
       const lastFailure = this.health.lastFailure(status.account);
-      const account = this.#accounts.get(status.account);
+      const current = this.#records.configured(status.account)?.current;
       return {
         ...status,
         inFlight: this.selection.candidates.inFlight(status.account),
         ...(lastFailure && { lastFailure }),
-        compaction: account === undefined ? { way: 'route' as const } : this.compactPaths.status(account),
+        compaction: current === undefined ? { way: 'route' as const } : this.compactPaths.status(current.config),
       };
     });
     return { accounts, admission: this.admission.status() };
@@ -173,10 +159,10 @@ export class Capacity {
   }
 
   #configure(): void {
-    const { accounts, admission, pools } = this.#loaded().config;
-    this.#pools = new Map(pools.map((pool) => [pool.id, pool]));
-    this.#accounts = new Map(accounts.map((account) => [account.id, account]));
-    this.selection.configure(accounts);
+    const loaded = this.#loaded();
+    const { accounts, admission, pools } = loaded.config;
+    this.#sources.configure(pools);
+    this.selection.configure(accounts, loaded);
     this.admission.configure(admission);
   }
 

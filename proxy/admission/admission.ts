@@ -146,7 +146,7 @@ const hasSlot = ({ running, room }: ClassState): boolean => running < room.limit
 
 /** Counts running turns by Pool, because operators see the numbers of their own Pools only (G3). */
 export class PoolCounts {
-  /** Counts by Pool; Pools without turns are not in it. */
+  /** Counts by Pool. A Pool whose turns have ended stays with 0, because the next turn would add it again. */
   readonly #counts = new Map<string, number>();
 
   add(pool: string): void {
@@ -154,9 +154,7 @@ export class PoolCounts {
   }
 
   remove(pool: string): void {
-    const left = (this.#counts.get(pool) ?? 0) - 1;
-    if (left > 0) this.#counts.set(pool, left);
-    else this.#counts.delete(pool);
+    this.#counts.set(pool, (this.#counts.get(pool) ?? 1) - 1);
   }
 
   /** The sum over these Pools. */

@@ -1,6 +1,7 @@
 // Dispatch: takes an admission slot, then runs one turn's attempts at accounts within the retry budget of its Pool (Q4, Q6).
-import { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
+import { LackingAccounts } from '../accounts/selection/demand.ts';
 import type { Admission, Slot } from '../admission/admission.ts';
+import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import { clientGone, NO_ATTEMPTS } from '../turn/reply/turn-result.ts';
 import type { Dispatched, DispatchRequest, FallbackModels } from './request/dispatch-request.ts';
 import { CiphertextRecovery } from './retries/ciphertext-recovery.ts';
@@ -8,9 +9,10 @@ import { NextSteps } from './retries/next-step.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
 export interface DispatchServices
-  extends Pick<TurnServices, 'continuity' | 'counters' | 'credentials' | 'histories' | 'models' | 'providerOf' | 'tiers' | 'websockets'> {
+  extends Pick<TurnServices, 'continuity' | 'counters' | 'credentials' | 'histories' | 'models' | 'tiers' | 'websockets'> {
   readonly capacity: Pick<TurnServices, 'compactPaths' | 'selection'> & { readonly admission: Admission };
   readonly retryBudgets: TurnServices['budgets'];
+  readonly providerOf: ProviderOf;
 }
 
 export type DispatchOptions = Pick<TurnServices, 'followUps' | 'observers'>;
@@ -35,7 +37,7 @@ export class Dispatch {
     const { admission, compactPaths, selection } = capacity;
     const steps = new NextSteps({ selection, counters, providerOf, recovery: new CiphertextRecovery(continuity, selection) });
     this.#admission = admission;
-    const own = { budgets, compactPaths, continuity, counters, credentials, histories, models, providerOf, selection, tiers, websockets };
+    const own = { budgets, compactPaths, continuity, counters, credentials, histories, models, selection, tiers, websockets };
     this.#services = {
       ...options,
       ...own,

@@ -37,7 +37,8 @@ export interface AttemptServices extends ComposeServices {
 export function attemptAt(lease: AccountLease, cause: AttemptCause, progress: TurnProgress, services: AttemptServices): Promise<Attempted> {
   const { account } = lease;
   progress.account = account;
-  const own = services.credentials.headersFor(account, progress.turn.generation.loaded);
+  progress.bearer = lease.bearer;
+  const own = services.credentials.headersFor(account, lease.bearer);
   if (!(own instanceof Promise)) return sendAt(lease, cause, own, progress, services);
   return own.catch(asUnavailable).then((known) => {
     if (!(known instanceof CredentialUnavailable)) return sendAt(lease, cause, known, progress, services);
@@ -59,7 +60,7 @@ function sendAt(
     composed = composeFor(progress, lease, own, services);
   } catch (thrown) {
     // The encoding found something that eligibility should have excluded (AA46).
-    if (thrown instanceof Refusal || services.providerOf(account).name === 'agent') throw thrown;
+    if (thrown instanceof Refusal || lease.provider.name === 'agent') throw thrown;
     progress.turn.fault(thrown);
     return Promise.resolve(unsent(progress, account, cause, untranslatedFailure()));
   }

@@ -1,8 +1,7 @@
 // THE LOOP: the attempts of one turn, one account after another, until its client has an answer (Q6).
 import type { Why } from '../../store/schema/logged-rows.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
-import { demandOf } from '../accounts/selection/demand.ts';
-import type { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
+import { demandOf, type LackingAccounts } from '../accounts/selection/demand.ts';
 import type { AccountLease } from '../accounts/selection/lease.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { LiveSocket } from '../sessions/continuity.ts';

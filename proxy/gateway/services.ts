@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import { ChangeFeed } from '../../store/change-feed.ts';
 import type { Store } from '../../store/store.ts';
+import { AccountRecords } from '../accounts/account-record.ts';
 import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
@@ -151,9 +152,11 @@ export class Services {
       new KeylessRows({ requests: store.requests, clock, counters, log, rate: () => loaded().config.limits.keyless_rows_per_second }),
       reachablePrices({ loaded, serves: (pool, model, account) => this.models.serves(pool, model, account) }),
     );
+    const records = new AccountRecords();
     this.usage = new AccountUsage({
       clock,
       counters,
+      records,
       states: () => this.capacity.states,
       get: (account, path, bounds) => this.#calls.get(account, path, bounds),
       pause: (account, scope, ms) => this.capacity.health.pause(account, scope, ms),
@@ -168,6 +171,7 @@ export class Services {
       counters,
       log,
       store,
+      records,
       loaded,
       upstream,
       catalog: this.catalog,

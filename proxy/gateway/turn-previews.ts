@@ -1,5 +1,5 @@
 // Runs a request through its rules and encodes it for each account that could take it, as in a turn. Nothing is sent (AA85).
-import { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
+import { LackingAccounts } from '../accounts/selection/demand.ts';
 import { type Composition, composeFrame, composeJson } from '../dispatch/request/compose.ts';
 import type { PreviewedAttempt, PreviewedRequest, TurnPreview, TurnPreviews } from '../explain/facts.ts';
 import type { Generation } from '../server/generation.ts';

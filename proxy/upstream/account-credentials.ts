@@ -36,12 +36,13 @@ export interface AccountCredentials {
   /**
    * The headers of requests to the account. Returns a promise only if it waits for a credential; the promise rejects with
    * CredentialUnavailable.
+   * @param bearer the static bearer of the account, or the value of its credential's header
    */
-  headersFor(account: AccountConfig, loaded: StaticCredentials): AccountHeaders | Promise<AccountHeaders>;
+  headersFor(account: AccountConfig, bearer: string | undefined): AccountHeaders | Promise<AccountHeaders>;
   /** Handles an answer of 401 to a request with this Authorization. */
   refused(account: AccountConfig, authorization: string | undefined): Renewal | Promise<Renewal>;
   /** Imports a new login from the operator's file, if there is one. Called before the account counts as one that has to log in again. */
   reimported(account: AccountConfig): boolean | Promise<boolean>;
   /** The credential, which must not appear in an answer to a client. */
-  secretOf(account: string, loaded: StaticCredentials): string | undefined;
+  secretOf(account: AccountConfig, bearer: string | undefined): string | undefined;
 }

@@ -1,4 +1,5 @@
 // One gateway of a simulated day: the health, quota and selection of the program, with simulated accounts.
+import { AccountRecords } from '../../proxy/accounts/account-record.ts';
 import { AccountStates } from '../../proxy/accounts/health/account-states.ts';
 import { Health } from '../../proxy/accounts/health/health.ts';
 import { ProbeClaims } from '../../proxy/accounts/health/probe-claims.ts';
@@ -16,6 +17,7 @@ import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
 import { RetryBudget } from '../../proxy/dispatch/retries/retry-budget.ts';
 import type { ExclusiveWork } from '../../proxy/nodes/exclusive-work.ts';
+import { agentApi } from '../../proxy/providers/agent/agent-api.ts';
 import { quotaFromHeaders } from '../../proxy/providers/agent/agent-quota.ts';
 import type { Affinity } from '../../proxy/turn/continuation.ts';
 import type { Failure } from '../../proxy/turn/errors/failure.ts';
@@ -102,15 +104,15 @@ export class GatewayNode {
     const candidates = { preferred: accounts.map(({ id }) => id), overflow: [] };
     const byId = new Map(accounts.map((account) => [account.id, account]));
     const sources = new Sources({
-      current: (pool) => pool,
-      candidates: () => candidates,
-      serves: () => true,
+      models: { candidates: () => candidates, serves: () => true },
       account: (id) => byId.get(id),
     });
     this.states = new AccountStates(shared?.rows ?? NO_STORE, now, { shared: shared !== undefined });
     const { states } = this;
+    const records = new AccountRecords();
     const quota = new Quota({
       clock,
+      records,
       load: (account) => states.rows(account).find(({ model }) => model === '')?.windows ?? stored(account),
       save: (account, stored) => states.putWindows(account, stored),
       shared: shared !== undefined,
@@ -119,6 +121,7 @@ export class GatewayNode {
     quota.configure(accounts);
     const health: Health = new Health({
       clock,
+      records,
       states,
       credentials: new RefusedCredentials(NO_CREDENTIALS, now),
       ...(shared && { claims: new ProbeClaims({ exclusive: shared.exclusive, states, clock }) }),
@@ -141,10 +144,12 @@ export class GatewayNode {
     this.#selection = new Selection({
       clock,
       counters,
+      records,
       sources,
       health,
       quota,
       admission,
+      providerOf: () => agentApi,
       upstream: (id) => ({ baseUrl: `https://${id}.example`, lease() {}, release() {} }) as Upstream,
       shared: shared?.capacity,
     });

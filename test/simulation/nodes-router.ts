@@ -1,5 +1,5 @@
 // Several nodes on one store: each turn reaches any of them, and a node sees events at other nodes only after a delay.
-import { hashOf } from '../../proxy/accounts/selection/rendezvous.ts';
+import { hashOf } from '../../proxy/base/bytes/rendezvous.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import { CapacityShares } from '../../proxy/nodes/capacity-shares.ts';

@@ -1,6 +1,6 @@
 // The router of a simulated day's turns: one gateway with one strategy, or an oracle.
 import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
-import { hashOf, rankOf } from '../../proxy/accounts/selection/rendezvous.ts';
+import { hashOf, rankOf } from '../../proxy/base/bytes/rendezvous.ts';
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { Affinity } from '../../proxy/turn/continuation.ts';
 import type { Failure } from '../../proxy/turn/errors/failure.ts';

@@ -15,9 +15,16 @@ export type HealthAvailability = 'available' | 'reauth_required' | 'cooldown' | 
  */
 export type AttemptResult = 'completed' | 'neutral' | Failure;
 
+/** The part of an account's record that health keeps. */
+export interface HealthRecord {
+  readonly id: string;
+  /** Undefined while the account is in the initial state. */
+  health: AccountHealth | undefined;
+}
+
 /** One attempt from its beginning to its result. */
 export interface AttemptTicket {
-  readonly account: string;
+  readonly record: HealthRecord;
   /** The scope of the attempt's turn (`scopeOf`). */
   readonly scope: string;
   /** A serial number. A breaker that opened after an attempt began ignores the attempt's result. */
@@ -62,6 +69,7 @@ interface Opening {
 /** The methods return whether the set of turns that may pass could have changed. */
 export class AccountHealth {
   readonly id: string;
+  readonly record: HealthRecord;
   readonly breaker = new CircuitBreaker();
   /** Breakers of models, of models that host requests of a kind, and of paths, each by its scope. */
   readonly modelBreakers = new Map<string, CircuitBreaker>();
@@ -79,8 +87,9 @@ export class AccountHealth {
   readonly #wrongScopes = new Set<string>();
 
   /** @param compacts returns how the account compacts now: a compaction that ends in a trigger goes to the path of turns */
-  constructor(id: string, compacts: () => CompactWay) {
-    this.id = id;
+  constructor(record: HealthRecord, compacts: () => CompactWay) {
+    this.id = record.id;
+    this.record = record;
     this.#compacts = compacts;
   }
 
@@ -91,6 +100,11 @@ export class AccountHealth {
 
   get needsLogin(): boolean {
     return this.reauthRequired || this.lacksLogin;
+  }
+
+  /** Whether the account is in a cooldown because its address is not that of its API (AA61). */
+  get hasWrongApi(): boolean {
+    return this.breaker.phase === 'cooling' && this.breaker.cause === 'wrong_api';
   }
 
   get breakers(): readonly CircuitBreaker[] {

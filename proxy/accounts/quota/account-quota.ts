@@ -56,13 +56,20 @@ export class AccountQuota {
   #contradicted = false;
   /** When a newer statement ended the last exhaustion; Unix milliseconds. */
   #recoveredAt: number | undefined;
-  #updatedAt: number | undefined;
+  /** Unix milliseconds; 0 without a statement. */
+  #updatedAt = 0;
+  /** When all windows were last stated again without a change, in Unix milliseconds; 0 if they were not. It replaces their own times. */
+  #repeatedAt = 0;
   #state: QuotaState | undefined;
   /** The time from which the cached state is valid, and the time until which it is; Unix milliseconds. */
   #stateFrom = 0;
   #stateTo = 0;
 
   get windows(): readonly KnownWindow[] {
+    if (this.#repeatedAt === 0) return this.#windows;
+    const at = this.#repeatedAt;
+    this.#repeatedAt = 0;
+    this.#windows = this.#windows.map((window) => ({ ...window, at }));
     return this.#windows;
   }
 
@@ -72,7 +79,7 @@ export class AccountQuota {
 
   /** The time of the provider's last statement; Unix milliseconds. */
   get updatedAt(): number | undefined {
-    return this.#updatedAt;
+    return this.#updatedAt === 0 ? undefined : this.#updatedAt;
   }
 
   /** @param reserve percent reserved for the owner */
@@ -85,8 +92,8 @@ export class AccountQuota {
   record({ source, windows, reached }: QuotaStatement, at: number): boolean {
     this.#updatedAt = at;
     if (!this.#exhaustion && reached !== true && this.#isRepetition(windows, source, at)) {
-      // The cached state stays valid until the time computed from the older statement.
-      this.#windows = this.#windows.map((window) => ({ ...window, at }));
+      // The cached state stays valid until the time computed from the older statement. Nothing is allocated, because most replies repeat.
+      this.#repeatedAt = at;
       return false;
     }
     this.#state = undefined;
@@ -96,7 +103,7 @@ export class AccountQuota {
       if (!twin || window.used > twin.used) next.set(window.seconds, { ...window, at, source });
     }
     // Windows that the provider no longer reports are dropped.
-    for (const known of this.#windows) {
+    for (const known of this.windows) {
       if (isSameMoment(known, at) && isMoreTrusted(known, next.get(known.seconds))) next.set(known.seconds, known);
     }
     this.#windows = [...next.values()].sort((a, b) => a.seconds - b.seconds);
@@ -116,7 +123,7 @@ export class AccountQuota {
   recordRefusal(resetsAt: number | undefined, at: number): void {
     this.#state = undefined;
     this.#updatedAt = at;
-    const until = resetsAt ?? resetOfFullest(this.#windows.filter((window) => isSameMoment(window, at)));
+    const until = resetsAt ?? resetOfFullest(this.windows.filter((window) => isSameMoment(window, at)));
     if (until !== undefined) this.#exhaust({ at, until, source: 'headers' });
   }
 
@@ -140,7 +147,7 @@ export class AccountQuota {
   }
 
   toStored(): StoredQuota {
-    return { windows: this.#windows, spent: this.#exhaustion ?? null, recovered: this.#recoveredAt ?? null };
+    return { windows: this.windows, spent: this.#exhaustion ?? null, recovered: this.#recoveredAt ?? null };
   }
 
   /**
@@ -149,18 +156,18 @@ export class AccountQuota {
    */
   adopt({ windows, spent, recovered }: StoredQuota): void {
     this.#state = undefined;
-    if (latestOf(windows) >= latestOf(this.#windows)) this.#windows = windows;
+    if (latestOf(windows) >= latestOf(this.windows)) this.#windows = windows;
     const recoveredAt = Math.max(this.#recoveredAt ?? 0, recovered ?? 0);
     if (recoveredAt > 0) this.#recoveredAt = recoveredAt;
     if (this.#exhaustion && this.#exhaustion.at < recoveredAt) this.#exhaustion = undefined;
     if (spent && spent.at > recoveredAt && isNewer(spent, this.#exhaustion)) this.#exhaust(spent);
-    const times = [...this.#windows, ...(this.#exhaustion ? [this.#exhaustion] : [])].map(({ at }) => at);
-    if (times.length > 0) this.#updatedAt = Math.max(this.#updatedAt ?? 0, ...times);
+    const times = [...this.windows, ...(this.#exhaustion ? [this.#exhaustion] : [])].map(({ at }) => at);
+    if (times.length > 0) this.#updatedAt = Math.max(this.#updatedAt, ...times);
   }
 
   /** The valid windows: fresh ones, and full ones until their reset. */
   currentWindows(now: number): readonly KnownWindow[] {
-    return this.#windows.filter((window) => {
+    return this.windows.filter((window) => {
       const reset = resetOf(window);
       if (reset !== undefined && reset <= now) return false;
       return now - window.at < FRESH_MS || (reset !== undefined && window.used >= FULL - this.#reserve);
@@ -171,7 +178,7 @@ export class AccountQuota {
     if (this.#state && now >= this.#stateFrom && now < this.#stateTo) return this.#state;
     this.#state = this.#evaluate(now);
     this.#stateFrom = now;
-    const evidence = [...this.#windows, ...(this.#exhaustion ? [{ at: this.#exhaustion.at, resetsAt: this.#exhaustion.until }] : [])];
+    const evidence = [...this.windows, ...(this.#exhaustion ? [{ at: this.#exhaustion.at, resetsAt: this.#exhaustion.until }] : [])];
     const changes = evidence.flatMap((item) => [item.at + FRESH_MS, resetOf(item) ?? 0]);
     this.#stateTo = Math.min(...changes.filter((change) => change > now), Number.POSITIVE_INFINITY);
     return this.#state;
@@ -197,11 +204,12 @@ export class AccountQuota {
   /** Whether all windows are known, fresh and unchanged. */
   #isRepetition(windows: readonly QuotaWindow[], source: QuotaSource, at: number): boolean {
     if (windows.length !== this.#windows.length) return false;
-    return windows.every((window) => {
+    for (const window of windows) {
       const known = this.#windows.find(({ seconds }) => seconds === window.seconds);
-      if (!known || at - known.at >= FRESH_MS || known.source !== source) return false;
-      return known.used === window.used && known.resetsAt === window.resetsAt;
-    });
+      if (!known || at - Math.max(known.at, this.#repeatedAt) >= FRESH_MS || known.source !== source) return false;
+      if (known.used !== window.used || known.resetsAt !== window.resetsAt) return false;
+    }
+    return true;
   }
 
   #recover(at: number): void {

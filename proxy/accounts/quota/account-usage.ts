@@ -6,6 +6,7 @@ import type { ProviderOf } from '../../turn/provider/provider-api.ts';
 import type { ProviderQuota } from '../../turn/provider/reads.ts';
 import type { AccountConfig, WireWords } from '../../turn/settings.ts';
 import type { CallAnswer, CallBounds } from '../../upstream/call.ts';
+import type { AccountRecords } from '../account-record.ts';
 import type { AccountStates } from '../health/account-states.ts';
 import { Quota } from './quota.ts';
 import { QuotaObserver, type QuotaObserverOptions } from './quota-observer.ts';
@@ -14,6 +15,7 @@ import { UsageReads } from './usage-reads.ts';
 export interface AccountUsageOptions {
   readonly clock: Clock;
   readonly counters: Counters;
+  readonly records: AccountRecords;
   /** A function, because the states are loaded when the gateway starts. */
   readonly states: () => Pick<AccountStates, 'rows' | 'putWindows' | 'refresh' | 'settled'>;
   /** Sends a request of the gateway's own to an account. */
@@ -43,10 +45,11 @@ export class AccountUsage {
   /** The accounts whose providers answer usage reads. */
   #read: ReadonlyMap<string, ReadAccount> = new Map();
 
-  constructor({ clock, counters, states, get, pause, providerOf, wire, exclusive }: AccountUsageOptions) {
+  constructor({ clock, counters, records, states, get, pause, providerOf, wire, exclusive }: AccountUsageOptions) {
     this.#providerOf = providerOf;
     this.quota = new Quota({
       clock,
+      records,
       load: (account) =>
         states()
           .rows(account)

@@ -2,24 +2,18 @@
 import type { Lease } from '../../../store/store.ts';
 import type { QuotaStatement, RateLimit } from '../../turn/provider/quota-statement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { AccountQuota, FRESH_MS, type KnownWindow, type QuotaState } from './account-quota.ts';
+import type { AccountRecord, AccountRecords } from '../account-record.ts';
+import { type AccountQuota, FRESH_MS, type KnownWindow, type QuotaState } from './account-quota.ts';
 import { AccountRates } from './account-rates.ts';
 import { type QuotaStatus, quotaStatus, storedQuotaIn } from './quota-status.ts';
-import { type CopiedQuota, QuotaWrites, type QuotaWritesOptions } from './quota-writes.ts';
+import { CopiedQuota, QuotaWrites, type QuotaWritesOptions } from './quota-writes.ts';
 
 export interface QuotaOptions extends QuotaWritesOptions {
+  readonly records: AccountRecords;
   /** The store's evidence of an account, or null. */
   readonly load: (account: string) => object | null;
   /** Reads the usage of accounts with stale evidence; undefined if none of them is read. */
   readonly recheck?: (accounts: readonly string[]) => Promise<void> | undefined;
-}
-
-interface Account extends CopiedQuota {
-  /** The account's `base_url`. If it changes, the account begins without evidence. */
-  readonly address: string;
-  /** The rate limits of an API account that has stated some. */
-  rates?: AccountRates;
-  readonly names: AccountConfig['models'];
 }
 
 /** The largest expected difference between the clocks of two nodes. */
@@ -31,37 +25,42 @@ export const elapsed = (since: number, now: number): number =>
 
 export class Quota {
   readonly #options: QuotaOptions;
-  #accounts: ReadonlyMap<string, Account> = new Map();
-  readonly #changeListeners = new Set<(account: string) => void>();
+  /** The records of all configured accounts, which have their evidence. */
+  #configured: readonly AccountRecord[] = [];
+  readonly #changeListeners = new Set<(account: AccountRecord) => void>();
   readonly #recoveryListeners = new Set<(account: string) => void>();
   readonly #writes: QuotaWrites;
 
   constructor(options: QuotaOptions) {
     this.#options = options;
-    this.#writes = new QuotaWrites(options, (id) => this.#accounts.get(id));
+    this.#writes = new QuotaWrites(options);
   }
 
   /** Applies the accounts of a configuration. Known accounts keep their evidence, new ones start with the store's. */
   configure(accounts: readonly AccountConfig[]): void {
-    const { clock, load } = this.#options;
-    const next = new Map<string, Account>();
-    for (const { id, base_url: address, reserve_percent, models: names } of accounts) {
-      const old = this.#accounts.get(id);
-      const known = old?.address === address ? old : { address, quota: new AccountQuota(), saved: undefined, savedAt: 0 };
-      const account: Account = Object.assign(known, { names });
-      account.rates?.configure(names);
+    const { clock, load, records } = this.#options;
+    const next = new Map<AccountRecord, CopiedQuota>();
+    for (const { id, base_url: address, reserve_percent, models } of accounts) {
+      const record = records.of(id);
+      const old = record.evidence;
+      const known = old?.address === address ? old : new CopiedQuota(id, address);
+      known.names = models;
+      known.rates?.configure(models);
       const stored = old ? undefined : storedQuotaIn(load(id), clock.now());
-      if (stored) account.quota.adopt(stored);
-      account.quota.configure(reserve_percent);
-      next.set(id, account);
+      if (stored) known.adopt(stored);
+      known.configure(reserve_percent);
+      next.set(record, known);
     }
-    this.#accounts = next;
-    for (const id of next.keys()) this.#notify(id);
+    for (const record of this.#configured) record.evidence = undefined;
+    for (const [record, known] of next) record.evidence = known;
+    this.#writes.retain(new Set(next.values()));
+    this.#configured = [...next.keys()];
+    for (const record of this.#configured) this.#notify(record);
   }
 
   /** Undefined for an account that is not configured. */
   stateAt(account: string, at: number): QuotaState | undefined {
-    return this.#accounts.get(account)?.quota.stateAt(at);
+    return this.#find(account)?.stateAt(at);
   }
 
   recheck(accounts: readonly string[]): Promise<void> | undefined {
@@ -70,7 +69,7 @@ export class Quota {
   }
 
   /** Calls `listen` with the account after each change of its state; returns the undo. */
-  onChange(listen: (account: string) => void): () => void {
+  onChange(listen: (account: AccountRecord) => void): () => void {
     this.#changeListeners.add(listen);
     return () => void this.#changeListeners.delete(listen);
   }
@@ -83,27 +82,28 @@ export class Quota {
 
   /** Takes over what other nodes stored about this account. If this node has better evidence, it is stored again. */
   refresh(id: string): void {
-    const { load, clock } = this.#options;
-    const account = this.#accounts.get(id);
+    const { load, clock, records } = this.#options;
+    const record = records.find(id);
+    const known = record?.evidence;
     const now = clock.now();
-    const stored = account && storedQuotaIn(load(id), now);
+    const stored = known && storedQuotaIn(load(id), now);
     if (!stored) return;
-    const { quota } = account;
-    const { exhaustion } = quota;
-    const before = quota.stateAt(now);
-    quota.adopt(stored);
-    this.#writes.copied(id, account, stored);
+    const { exhaustion } = known;
+    const before = known.stateAt(now);
+    known.adopt(stored);
+    this.#writes.copied(known, stored);
     // Percentages are not written at once here. If both nodes had new evidence, they would write in reply to each other without end.
-    const { spent, recovered } = quota.toStored();
-    this.#writes.write(id, account, { atOnce: spent?.at !== stored.spent?.at || recovered !== stored.recovered });
-    if (exhaustion && !quota.exhaustion) this.#notifyRecovery(id, quota, now);
-    if (!isSameState(before, quota.stateAt(now))) this.#notify(id);
+    const { spent, recovered } = known.toStored();
+    if (spent?.at !== stored.spent?.at || recovered !== stored.recovered) this.#writes.write(known);
+    else if (!this.#writes.isStored(known)) this.#writes.later(known);
+    if (exhaustion && !known.exhaustion) this.#notifyRecovery(id, known, now);
+    if (!isSameState(before, known.stateAt(now))) this.#notify(record);
   }
 
   /** Stores the evidence of a usage read that other nodes wait for. */
   publish(id: string, lease: Lease): void {
-    const account = this.#accounts.get(id);
-    if (account) this.#writes.store(id, account, lease);
+    const known = this.#find(id);
+    if (known) this.#writes.store(known, lease);
   }
 
   /** Records the statement of a reply, an event or a usage read. */
@@ -134,28 +134,29 @@ export class Quota {
 
   /** Records the rate limits of a model from an answer. @param model the exposed id */
   recordRates(account: string, model: string, limits: readonly RateLimit[]): void {
-    const known = this.#accounts.get(account);
+    const record = this.#options.records.find(account);
+    const known = record?.evidence;
     if (!known) return;
     if (!known.rates) {
       known.rates = new AccountRates(() => this.#options.clock.now());
       known.rates.configure(known.names);
     }
     known.rates.record(model, limits);
-    this.#notify(account);
+    this.#notify(record);
   }
 
   rates(account: string): AccountRates | undefined {
-    return this.#accounts.get(account)?.rates;
+    return this.#find(account)?.rates;
   }
 
   /** The valid windows. */
   windows(account: string): readonly KnownWindow[] {
-    return this.#accounts.get(account)?.quota.currentWindows(this.#options.clock.now()) ?? [];
+    return this.#find(account)?.currentWindows(this.#options.clock.now()) ?? [];
   }
 
   /** The age of the newest evidence in milliseconds; infinite if there is none. */
   age(account: string): number {
-    const updatedAt = this.#accounts.get(account)?.quota.updatedAt;
+    const updatedAt = this.#find(account)?.updatedAt;
     return updatedAt === undefined ? Number.POSITIVE_INFINITY : elapsed(updatedAt, this.#options.clock.now());
   }
 
@@ -166,12 +167,16 @@ export class Quota {
   /** All configured accounts, for /api/status. */
   status(): readonly QuotaStatus[] {
     const now = this.#options.clock.now();
-    return [...this.#accounts].map(([id, { quota }]) => quotaStatus(id, quota, now));
+    return this.#configured.flatMap(({ id, evidence }) => (evidence ? quotaStatus(id, evidence, now) : []));
   }
 
   /** Writes unsaved evidence, and stops the timer for good. */
   stop(): void {
     this.#writes.flush();
+  }
+
+  #find(account: string): CopiedQuota | undefined {
+    return this.#options.records.find(account)?.evidence;
   }
 
   #endContradictedExhaustion(account: string): boolean {
@@ -190,17 +195,19 @@ export class Quota {
 
   /** @param update returns whether the evidence changed */
   #update(account: string, update: (quota: AccountQuota, now: number) => boolean): void {
-    const known = this.#accounts.get(account);
+    const record = this.#options.records.find(account);
+    const known = record?.evidence;
     if (!known) return;
     const now = this.#options.clock.now();
-    const before = known.quota.stateAt(now);
-    if (!update(known.quota, now) && !this.#writes.isDue(known, now)) return;
-    const after = known.quota.stateAt(now);
-    this.#writes.write(account, known, { atOnce: isEligible(before) !== isEligible(after) });
-    if (!isSameState(before, after)) this.#notify(account);
+    const before = known.stateAt(now);
+    if (!update(known, now) && !(this.#options.shared && this.#writes.isDue(known, now))) return;
+    const after = known.stateAt(now);
+    if (isEligible(before) !== isEligible(after)) this.#writes.write(known);
+    else if (!this.#writes.unsaved.has(known)) this.#writes.later(known);
+    if (!isSameState(before, after)) this.#notify(record);
   }
 
-  #notify(account: string): void {
+  #notify(account: AccountRecord): void {
     for (const listen of this.#changeListeners) listen(account);
   }
 }

@@ -1,20 +1,22 @@
 // The lease of one attempt: its share of the account's concurrency, and its ticket in the account's health. It is released once.
 import type { Why } from '../../../store/schema/logged-rows.ts';
 import type { Affinity } from '../../turn/continuation.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { OverflowReason } from '../../turn/tiers.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
+import type { AccountRecord, CurrentAccount } from '../account-record.ts';
 import type { AttemptResult, AttemptTicket } from '../health/account-health.ts';
 import type { Health } from '../health/health.ts';
-import type { AccountLoad } from './account-load.ts';
 import type { Learning } from './strategies/strategy.ts';
 
 export interface LeaseOptions {
-  readonly account: AccountConfig;
+  /** The account in the configuration of the turn. */
+  readonly current: CurrentAccount;
   readonly upstream: Upstream;
   readonly why: Why;
   readonly ticket: AttemptTicket;
-  readonly load: AccountLoad;
+  readonly record: AccountRecord;
   /** The Pool of the turn. */
   readonly pool: string;
   readonly health: Health;
@@ -24,7 +26,7 @@ export interface LeaseOptions {
   readonly overflow: OverflowReason | undefined;
   /** Called with the account when the reply is committed. */
   readonly affinity: Pick<Affinity, 'learn'> | undefined;
-  readonly onReleased: (load: AccountLoad) => void;
+  readonly onReleased: (record: AccountRecord) => void;
   /** What the Pool's strategy learns from the attempt; undefined if it learns nothing. */
   readonly learn: Learning | undefined;
   /** Unix milliseconds; called only if the strategy learns. */
@@ -33,6 +35,9 @@ export interface LeaseOptions {
 
 export class AccountLease {
   readonly account: AccountConfig;
+  readonly provider: ProviderApi;
+  /** The static bearer of the account, or the value of its credential's header. */
+  readonly bearer: string | undefined;
   readonly upstream: Upstream;
   /** Why this account was chosen, and the number of other accounts for each reason (Q7). */
   readonly why: Why;
@@ -44,15 +49,19 @@ export class AccountLease {
   #released = false;
 
   constructor(options: LeaseOptions) {
-    this.account = options.account;
+    const { config, provider, bearer } = options.current;
+    this.account = config;
+    this.provider = provider;
+    this.bearer = bearer;
     this.upstream = options.upstream;
     this.why = options.why;
     this.tier = options.tier;
     this.overflow = options.overflow;
     this.#options = options;
     this.#takenAt = options.learn ? options.now() : 0;
-    options.load.inFlight += 1;
-    options.load.inFlightOf.add(options.pool);
+    const { record } = options;
+    record.inFlight += 1;
+    record.inFlightOf.add(options.pool);
     options.upstream.lease();
   }
 
@@ -79,19 +88,19 @@ export class AccountLease {
 
   /** Whether the account's address counts as wrong (AA61); valid after the end. */
   get hasWrongApi(): boolean {
-    return this.#options.health.hasWrongApi(this.account.id);
+    return this.#options.ticket.record.health?.hasWrongApi === true;
   }
 
   /** Releases the lease. A second call does nothing. */
   end(result: AttemptResult): void {
     if (this.#released) return;
     this.#released = true;
-    const { load, pool, upstream, health, ticket, onReleased, learn } = this.#options;
-    load.inFlight -= 1;
-    load.inFlightOf.remove(pool);
+    const { record, pool, upstream, health, ticket, onReleased, learn } = this.#options;
+    record.inFlight -= 1;
+    record.inFlightOf.remove(pool);
     upstream.release();
     health.end(ticket, result);
     learn?.({ result, firstEventMs: this.#firstEventMs });
-    onReleased(load);
+    onReleased(record);
   }
 }

@@ -1,13 +1,14 @@
 // The result of a selection: the choice by affinity or by the Pool's strategy (Q7, Q11), and its reason in the turn's row; or the refusal
 // if no account can take the turn (Q2).
 import type { Why } from '../../../store/schema/logged-rows.ts';
+import type { Affinity } from '../../turn/continuation.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { LackReason } from '../../turn/provider/lack.ts';
 import type { OverflowReason } from '../../turn/tiers.ts';
-import type { Health } from '../health/health.ts';
-import { type AccountLoad, AVAILABILITIES, type Availability, type QuotaView } from './account-load.ts';
+import { type AccountRecord, AVAILABILITIES, type Availability } from '../account-record.ts';
 import type { Demand } from './demand.ts';
 import type { CandidateIndex } from './index/candidate-index.ts';
+import type { Candidate } from './strategies/strategy.ts';
 
 /**
  * The reason why a turn did not go to an account that it should go to. `lower_tier` means that its conversation returned from a higher tier
@@ -17,7 +18,7 @@ export type Left = Availability | LackReason | 'tried' | 'not_a_source' | 'over_
 
 export interface Choice {
   /** The chosen account. */
-  readonly account: string;
+  readonly record: AccountRecord;
   /** `hard_pin`, `soft_pin`, `locality`, `conversation`, or the Pool's strategy. */
   readonly reason: string;
   /** Absent for a hard pin, which is compared with no other account. */
@@ -45,29 +46,45 @@ export function preferredChoice(index: CandidateIndex, demand: Demand, tried: Re
  */
 function chooseIn(index: CandidateIndex, { turn, affinity, lacking }: Demand, tried: ReadonlySet<string>): Choice | undefined {
   const last = affinity?.account;
-  const leftAffinity = last === undefined ? undefined : (lacking.get(last)?.reason ?? affinityIn(index, last, tried));
-  const byAffinity = affinity && last !== undefined ? { account: last, reason: affinity.reason, index, tried } : undefined;
+  const candidate = last === undefined ? undefined : index.find(last);
+  const leftAffinity = last === undefined ? undefined : (lacking.get(last)?.reason ?? affinityIn(index, candidate, tried));
+  const byAffinity = affinity && candidate ? { record: candidate.record, reason: affinity.reason, index, tried } : undefined;
   if (leftAffinity === 'available') return byAffinity;
   if (index.count('available', tried) === 0) return undefined;
   const passesOn = leftAffinity === 'over_bound' && !index.weighsLoad;
   const best = index.best(turn, passesOn && last !== undefined ? new Set([...tried, last]) : tried);
   // The strategy chooses the same account again, or no other account is available.
-  if (!best || best.load.id === last) return byAffinity;
-  return { account: best.load.id, reason: turn.pool.strategy, index, tried, leftAffinity };
+  if (!best || best === candidate) return byAffinity;
+  return { record: best.record, reason: turn.pool.strategy, index, tried, leftAffinity };
 }
 
-function affinityIn(index: CandidateIndex, account: string, tried: ReadonlySet<string>): Left {
-  const candidate = index.get(account);
+function affinityIn(index: CandidateIndex, candidate: Candidate | undefined, tried: ReadonlySet<string>): Left {
   if (!candidate) return 'not_a_source';
-  if (tried.has(account)) return 'tried';
+  if (tried.has(candidate.record.id)) return 'tried';
   const availability = index.availability(candidate);
   return availability === 'available' && index.isOverBound(candidate) ? 'over_bound' : availability;
+}
+
+/** If a turn leaves the account of its affinity because of load, the affinity does not change. */
+const LOAD: ReadonlySet<Left | undefined> = new Set<Left>(['over_bound', 'at_max_concurrent']);
+
+/**
+ * The affinity that the turn moves to its account. A turn above the base tier of its conversation does not move the conversation there
+ * (AA68).
+ */
+export function movedAffinity(
+  { record, overflow, index, tiers, leftAffinity }: Choice,
+  affinity: Affinity | undefined,
+): Pick<Affinity, 'learn'> | undefined {
+  if (LOAD.has(leftAffinity)) return undefined;
+  const isAbove = overflow !== undefined || (tiers !== undefined && tiers[0] !== index && affinity?.overflow === record.id);
+  return isAbove && affinity?.overflowed ? { learn: (one) => affinity.overflowed?.(one) } : affinity;
 }
 
 /** The reason for the turn's row. The index has the counts, so a row costs the same whatever the number of accounts. */
 export function whyOf(
   { turn: { pool }, lacking, tiers: tierDemand }: Pick<Demand, 'turn' | 'lacking' | 'tiers'>,
-  { account, reason, index, tried, leftSoftPin, leftAffinity, tiers }: Choice,
+  { record, reason, index, tried, leftSoftPin, leftAffinity, tiers }: Choice,
 ): Why {
   const others: Record<string, number> = {};
   const why: { -readonly [Field in keyof Why]: Why[Field] } = { reason, others };
@@ -79,13 +96,13 @@ export function whyOf(
   for (const one of indexes) candidates += one.candidates.length;
   for (const availability of AVAILABILITIES) {
     // The chosen account is among the available ones unless a pin left the cohort and its overflow.
-    let count = availability === 'available' && index.get(account) ? -1 : 0;
+    let count = availability === 'available' && index.get(record) ? -1 : 0;
     for (const one of indexes) count += one.count(availability, tried);
     if (count > 0) others[availability === 'available' ? 'less_preferred' : availability] = count;
   }
   const closed = lacking.size > 0 || tierDemand ? [lacking, ...(tierDemand ? [tierDemand.excluded] : [])] : [];
   for (const lacks of closed) {
-    for (const [id, { reason: lack }] of lacks) if (indexes.some((one) => one.get(id))) others[lack] = (others[lack] ?? 0) + 1;
+    for (const [id, { reason: lack }] of lacks) if (indexes.some((one) => one.find(id))) others[lack] = (others[lack] ?? 0) + 1;
   }
   const sent = closed.length === 0 ? tried.size : [...tried].filter((id) => !closed.some((lacks) => lacks.has(id))).length;
   if (sent > 0) others.tried = sent;
@@ -95,19 +112,17 @@ export function whyOf(
 }
 
 export interface UnavailableAccount {
-  readonly load: AccountLoad;
+  readonly record: AccountRecord;
   readonly availability: Availability;
 }
 
 /** Called only if no untried candidate is available. */
 export const unavailableIn = (index: CandidateIndex, tried: ReadonlySet<string>): readonly UnavailableAccount[] =>
   index.candidates
-    .filter(({ load }) => !tried.has(load.id))
-    .map((candidate) => ({ load: candidate.load, availability: index.availability(candidate) }));
+    .filter(({ record }) => !tried.has(record.id))
+    .map((candidate) => ({ record: candidate.record, availability: index.availability(candidate) }));
 
 export interface RefusalContext {
-  readonly health: Pick<Health, 'cooldownEnd'>;
-  readonly quota: QuotaView;
   readonly scope: string;
   readonly now: number;
 }
@@ -117,11 +132,11 @@ export interface RefusalContext {
  * end of the first cooldown. An account that has to log in again has no end.
  */
 export function noCandidate(unavailable: readonly UnavailableAccount[], context: RefusalContext): Refusal {
-  const { health, scope, now } = context;
+  const { scope, now } = context;
   const cooling = unavailable.filter(({ availability }) => availability === 'cooldown' || availability === 'probing');
   const exhausted = unavailable.filter(({ availability }) => availability === 'out_of_quota' || availability === 'reserved');
-  const resets = exhausted.flatMap(({ load }) => unavailableUntil(load, context) ?? []);
-  const cooldownEnd = Math.min(...cooling.map(({ load }) => health.cooldownEnd(load.id, scope) ?? now));
+  const resets = exhausted.flatMap(({ record }) => unavailableUntil(record, context) ?? []);
+  const cooldownEnd = Math.min(...cooling.map(({ record }) => record.health?.cooldownEnd(scope) ?? now));
   const resetAt = Math.min(...resets);
   if (exhausted.length > 0 && !(cooldownEnd < resetAt)) {
     const known = Number.isFinite(resetAt);
@@ -131,8 +146,8 @@ export function noCandidate(unavailable: readonly UnavailableAccount[], context:
 }
 
 /** The later of the end of its cooldown and of its exhaustion or reserve; Unix milliseconds, undefined if it is not known. */
-export function unavailableUntil({ id, quota: known }: AccountLoad, { health, quota, scope, now }: RefusalContext): number | undefined {
-  const stated = health.cooldownEnd(id, scope);
-  const window = (quota.stateAt(id, now)?.exhausted ?? known?.reserved)?.until;
+export function unavailableUntil({ health, evidence, quota }: AccountRecord, { scope, now }: RefusalContext): number | undefined {
+  const stated = health?.cooldownEnd(scope);
+  const window = (evidence?.stateAt(now).exhausted ?? quota?.reserved)?.until;
   return stated === undefined ? window : Math.max(stated, window ?? 0);
 }

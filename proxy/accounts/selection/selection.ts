@@ -2,62 +2,90 @@
 import type { Admission } from '../../admission/admission.ts';
 import { WaitQueue } from '../../admission/wait-queue.ts';
 import type { Counters } from '../../base/process/metrics.ts';
-import type { Affinity } from '../../turn/continuation.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
+import type { ProviderOf } from '../../turn/provider/provider-api.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
-import { type AccountLoad, type AccountLoads, isAvailability } from './account-load.ts';
+import { type AccountRecord, type CurrentAccount, isAvailability } from '../account-record.ts';
 import { CandidateAccounts, type CandidateAccountsOptions } from './candidate-accounts.ts';
-import type { Demand, Tried } from './demand.ts';
-import { lackRefusal } from './lacking-accounts.ts';
+import { type Demand, lackRefusal, type SelectedTurn, type Tried } from './demand.ts';
+import { CandidateIndexes } from './index/candidate-indexes.ts';
 import { AccountLease } from './lease.ts';
-import { type Choice, type Left, preferredChoice, whyOf } from './selection-result.ts';
-import type { SharedCapacity } from './shared-capacity.ts';
+import { type Choice, movedAffinity, preferredChoice, whyOf } from './selection-result.ts';
+import { askForSlots, type SharedCapacity } from './shared-capacity.ts';
 import { chooseInTiers, type TierChoiceOptions } from './tiers/tier-choice.ts';
 import type { TierDemand } from './tiers/tier-demand.ts';
 
+/** The quota of accounts, as far as it is not in their records. */
+export interface QuotaView {
+  /**
+   * Reads the usage of the accounts with stale evidence before a turn is refused because of them; undefined if there is none to read.
+   * Resolves after a short time in any case.
+   */
+  recheck?(accounts: readonly string[]): Promise<void> | undefined;
+  /** Calls `listen` with the account after each new statement; returns the undo. */
+  onChange(listen: (account: AccountRecord) => void): () => void;
+}
+
 export interface SelectionOptions extends CandidateAccountsOptions {
+  readonly quota: QuotaView;
   readonly counters: Counters;
   readonly admission: Admission;
   readonly upstream: (account: string) => Upstream | undefined;
+  readonly providerOf: ProviderOf;
   /** Present if several nodes share the capacity of the accounts. */
   readonly shared?: SharedCapacity | undefined;
 }
 
-/** If a turn leaves the account of its affinity because of load, the affinity does not change. */
-const LOAD: ReadonlySet<Left | undefined> = new Set<Left>(['over_bound', 'at_max_concurrent']);
+/** The part of a configuration that has the static bearers of its accounts. */
+type Loaded = SelectedTurn['generation']['loaded'];
+
+const NO_BEARERS: Loaded = { bearers: new Map() };
 
 export class Selection {
   readonly candidates: CandidateAccounts;
   readonly #options: SelectionOptions;
-  readonly #loads: AccountLoads;
+  readonly #indexes: CandidateIndexes;
   readonly #queue: WaitQueue<AccountLease>;
   readonly #inTiers: TierChoiceOptions;
+  /** The current configuration. */
+  #loaded = NO_BEARERS;
 
   constructor(options: SelectionOptions) {
+    const { clock, counters, health, quota, records, shared } = options;
     this.#options = options;
-    this.#queue = new WaitQueue(options.clock);
-    this.candidates = new CandidateAccounts(options);
-    this.#loads = this.candidates.loads;
-    this.#inTiers = { candidates: this.candidates, counters: options.counters, lease: (demand, choice) => this.#lease(demand, choice) };
-    options.health.onChange(({ account }) => this.#changed(this.#loads.get(account), 'availability'));
-    options.quota.onChange((account) => {
-      const load = this.#loads.get(account);
-      load?.readQuota(options.quota, options.clock.now());
-      this.#changed(load, 'availability');
+    this.#queue = new WaitQueue(clock);
+    this.#indexes = new CandidateIndexes(options);
+    this.candidates = new CandidateAccounts(options, this.#indexes);
+    const lease: TierChoiceOptions['lease'] = (demand, choice) => this.#lease(demand, choice);
+    this.#inTiers = { candidates: this.candidates, indexes: this.#indexes, records, counters, lease };
+    health.onChange(({ account }) => this.#changed(records.configured(account), 'availability'));
+    quota.onChange((record) => {
+      record.readQuota(clock.now());
+      this.#changed(record, 'availability');
     });
-    options.shared?.onChange((account) => this.#capacityChanged(account));
+    shared?.onChange((account) => this.#capacityChanged(account));
   }
 
   /**
-   * Applies the accounts of a configuration. Attempts in flight stay counted, and an account with a larger maximum serves waiting turns.
+   * Applies the accounts of a configuration, with their static bearers. Attempts in flight stay counted, and an account with a larger
+   * maximum serves waiting turns.
    */
-  configure(accounts: readonly AccountConfig[]): void {
-    const { shared } = this.#options;
+  configure(accounts: readonly AccountConfig[], loaded: Loaded = NO_BEARERS): void {
+    const { providerOf, records, shared, upstream } = this.#options;
     shared?.configure(accounts);
-    this.#loads.configure(accounts, ({ id, max_concurrent }) => shared?.capacityOf(id) ?? max_concurrent);
-    this.candidates.reset();
+    const current = accounts.map(
+      (config): CurrentAccount => ({
+        config,
+        bearer: loaded.bearers.get(config.id),
+        upstream: upstream(config.id),
+        provider: providerOf(config),
+      }),
+    );
+    records.configure(current, ({ id, max_concurrent }) => shared?.capacityOf(id) ?? max_concurrent);
+    this.#loaded = loaded;
+    this.#indexes.clear();
     this.#queue.serve(() => false);
   }
 
@@ -67,7 +95,8 @@ export class Selection {
    * @throws Refusal if no account can take the turn, or if no more turns may wait
    */
   choose(demand: Demand, tried: Tried): AccountLease | Promise<AccountLease | undefined> {
-    const asking = this.#options.shared && (this.#askFor(demand, tried) ?? this.#askForTier(demand, tried));
+    const { records, shared } = this.#options;
+    const asking = shared && askForSlots(demand, tried, { shared, records, candidates: this.candidates });
     return asking ? asking.then(() => this.#choose(demand, tried)) : this.#choose(demand, tried);
   }
 
@@ -92,37 +121,16 @@ export class Selection {
     return rechecking;
   }
 
-  /** Asks for a slot if the turn belongs to an account at which this node has none, so that the turn does not leave that account. */
-  #askFor({ hard, soft, affinity }: Demand, tried: Tried): Promise<void> | undefined {
-    const { shared } = this.#options;
-    shared?.check();
-    const home = hard ?? soft ?? affinity?.account;
-    const load = home === undefined || tried.has(home) ? undefined : this.#loads.get(home);
-    return load && load.inFlight >= load.capacity ? shared?.ask(load.id) : undefined;
-  }
-
-  /** Asks for a slot if a tier is full at this node, so that the turn does not leave that tier (AA66). */
-  #askForTier(demand: Demand, tried: Tried): Promise<unknown> | undefined {
-    const { shared } = this.#options;
-    if (!demand.tiers?.leavesFull || demand.hard !== undefined) return undefined;
-    for (const { index, closed } of this.candidates.openTiers(demand, tried)) {
-      if (index.count('available', closed) > 0) return undefined;
-      const full = index.candidates.filter((one) => index.availability(one) === 'at_max_concurrent' && !closed.has(one.load.id));
-      const asked = full.flatMap(({ load }) => shared?.ask(load.id) ?? []);
-      if (asked.length > 0) return Promise.all(asked);
-    }
-    return undefined;
-  }
-
   /** Undefined if every account that could take the turn is at its `max_concurrent`. */
   #tryChoose(demand: Demand, tried: Tried): AccountLease | undefined {
     const { hard, soft } = demand;
     if (hard !== undefined) return this.#tryPinned(hard, demand, tried);
     if (demand.tiers) return chooseInTiers(demand, demand.tiers, tried, this.#inTiers);
-    const index = this.candidates.indexFor(demand);
-    let softPin = soft === undefined ? undefined : this.candidates.availabilityAt(soft, demand, tried);
-    if (soft !== undefined && softPin === 'available') {
-      const lease = this.#lease(demand, { account: soft, reason: 'soft_pin', index, tried });
+    const index = this.#indexes.of(demand);
+    const pinned = soft === undefined ? undefined : this.#options.records.configured(soft);
+    let softPin = soft === undefined ? undefined : this.#indexes.availabilityAt(pinned, demand, tried);
+    if (pinned && softPin === 'available') {
+      const lease = this.#lease(demand, { record: pinned, reason: 'soft_pin', index, tried });
       if (lease) return lease;
       softPin = 'not_a_source';
     }
@@ -132,7 +140,7 @@ export class Selection {
       if (!choice) break;
       const lease = this.#lease(demand, { ...choice, leftSoftPin: softPin });
       if (lease) return lease;
-      passed = new Set(passed).add(choice.account);
+      passed = new Set(passed).add(choice.record.id);
     }
     if (index.count('at_max_concurrent', tried) > 0) return undefined;
     throw this.candidates.noneFor(demand, tried);
@@ -143,19 +151,19 @@ export class Selection {
    * unavailable (Q10).
    */
   #tryPinned(account: string, demand: Demand, tried: Tried): AccountLease | undefined {
-    const availability = this.candidates.availabilityAt(account, demand, tried);
-    if (availability === 'available') {
-      const lease = this.#lease(demand, { account, reason: 'hard_pin', tried });
+    const record = this.#options.records.configured(account);
+    const availability = this.#indexes.availabilityAt(record, demand, tried);
+    if (record && availability === 'available') {
+      const lease = this.#lease(demand, { record, reason: 'hard_pin', tried });
       if (lease) return lease;
       // If the client sends the turn again, it goes to the new address.
       throw new Refusal('no_eligible_account');
     }
     if (availability === 'at_max_concurrent') return undefined;
     this.candidates.requirePinned(demand);
-    const load = this.#loads.get(account);
     const lack = demand.lacking.get(account) ?? demand.tiers?.excluded.get(account);
     if (lack) throw lackRefusal([lack], demand.turn.wire.agent);
-    throw this.candidates.noneOf(load && isAvailability(availability) ? [{ load, availability }] : [], demand.scope);
+    throw this.candidates.noneOf(record && isAvailability(availability) ? [{ record, availability }] : [], demand.scope);
   }
 
   /**
@@ -164,31 +172,36 @@ export class Selection {
    */
   #lease(demand: Demand, choice: Choice): AccountLease | undefined {
     const { turn, scope, affinity } = demand;
-    const { account: id } = choice;
-    const load = this.#loads.get(id);
-    const account = turn.generation.accounts.get(id);
-    const upstream = this.#options.upstream(id);
-    if (!load || !account || upstream?.baseUrl !== account.base_url) return undefined;
-    const { health } = this.#options;
-    const ticket = health.begin(id, scope, turn.generation.loaded.bearers.get(id));
+    const { record } = choice;
+    const { clock, health, shared } = this.#options;
+    const current = this.#inConfigurationOf(turn, record);
+    const upstream = current?.upstream;
+    if (!current || upstream?.baseUrl !== current.config.base_url) return undefined;
     const lease = new AccountLease({
-      account,
+      current,
       upstream,
       why: whyOf(demand, choice),
-      ticket,
-      load,
+      record,
+      ticket: health.beginAt(record, scope, current.bearer),
       pool: turn.pool.id,
-      tier: choice.index?.tier ?? tiersOf(turn.pool).tierOf(id),
+      tier: choice.index?.tier ?? tiersOf(turn.pool).tierOf(record.id),
       overflow: choice.overflow,
       health,
-      affinity: LOAD.has(choice.leftAffinity) ? undefined : affinityFor(choice, affinity),
+      affinity: movedAffinity(choice, affinity),
       onReleased: (freed) => this.#released(freed),
-      learn: this.candidates.learning(demand, id),
-      now: () => this.#options.clock.now(),
+      learn: this.#indexes.learning(demand, record),
+      now: () => clock.now(),
     });
-    this.#loads.recordChange(load);
-    this.#options.shared?.used(id, load.inFlight);
+    this.#options.records.recordChange(record);
+    shared?.used(record.id, record.inFlight);
     return lease;
+  }
+
+  /** The account in the turn's configuration, which may be an earlier one, with the current connections. */
+  #inConfigurationOf({ generation: { accounts, loaded } }: SelectedTurn, { id, current }: AccountRecord): CurrentAccount | undefined {
+    if (!current || loaded === this.#loaded) return current;
+    const config = accounts.get(id);
+    return config && { config, bearer: loaded.bearers.get(id), upstream: current.upstream, provider: this.#options.providerOf(config) };
   }
 
   #wait(demand: Demand, tried: Tried): Promise<AccountLease | undefined> {
@@ -212,28 +225,23 @@ export class Selection {
     return waiting.finally(clock.after(ms, () => this.#queue.serve(() => false)));
   }
 
-  #released(load: AccountLoad): void {
-    this.#options.shared?.used(load.id, load.inFlight);
-    this.#changed(load, 'capacity');
+  #released(record: AccountRecord): void {
+    this.#options.shared?.used(record.id, record.inFlight);
+    this.#changed(record, 'capacity');
   }
 
   #capacityChanged(account: string): void {
-    const load = this.#loads.get(account);
-    if (!load || !this.#options.shared) return;
-    load.capacity = this.#options.shared.capacityOf(account);
-    this.#changed(load, 'capacity');
+    const { records, shared } = this.#options;
+    const record = records.configured(account);
+    if (!record || !shared) return;
+    record.capacity = shared.capacityOf(account);
+    this.#changed(record, 'capacity');
   }
 
   /** Serves waiting turns. After a change of capacity it stops when the account is at its maximum again. */
-  #changed(load: AccountLoad | undefined, what: 'capacity' | 'availability'): void {
-    if (!load) return;
-    this.#loads.recordChange(load);
-    if (this.#queue.length > 0) this.#queue.serve(() => what === 'capacity' && load.inFlight >= load.capacity);
+  #changed(record: AccountRecord | undefined, what: 'capacity' | 'availability'): void {
+    if (!record) return;
+    this.#options.records.recordChange(record);
+    if (this.#queue.length > 0) this.#queue.serve(() => what === 'capacity' && record.inFlight >= record.capacity);
   }
-}
-
-/** A turn above the base tier of its conversation does not move the conversation there (AA68). */
-function affinityFor({ account, overflow, index, tiers }: Choice, affinity: Affinity | undefined): Pick<Affinity, 'learn'> | undefined {
-  const isAbove = overflow !== undefined || (tiers !== undefined && tiers[0] !== index && affinity?.overflow === account);
-  return isAbove && affinity?.overflowed ? { learn: (one) => affinity.overflowed?.(one) } : affinity;
 }

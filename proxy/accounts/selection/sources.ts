@@ -8,33 +8,44 @@ import type { Alternatives } from '../health/account-health.ts';
 import { isModelless, modelOf } from '../scope.ts';
 
 export interface SourcesOptions {
-  /** The Pool in the current configuration; the given one if that configuration has no such Pool. */
-  readonly current: (pool: PoolConfig) => PoolConfig;
-  /** `ModelDirectory.candidates`; it returns the same object while the content is the same. */
-  readonly candidates: (pool: PoolConfig, model: string) => Candidates;
-  /** Whether the account is a configured source of the model, whatever its window, because pins may leave the cohort (Q12). */
-  readonly serves: (pool: PoolConfig, model: string, account: string) => boolean;
-  readonly account: (id: string) => AccountConfig | undefined;
+  readonly models: {
+    /** Returns the same object while the content is the same. */
+    candidates(pool: PoolConfig, model: string): Candidates;
+    /** Whether the account is a configured source of the model, whatever its window, because pins may leave the cohort (Q12). */
+    serves(pool: PoolConfig, model: string, account: string): boolean;
+  };
+  readonly account: (id: string) => Pick<AccountConfig, 'visible'> | undefined;
 }
 
 export class Sources {
   readonly #options: SourcesOptions;
   readonly #all = new WeakMap<PoolConfig, Candidates>();
+  #pools: ReadonlyMap<string, PoolConfig> = new Map();
 
   constructor(options: SourcesOptions) {
     this.#options = options;
   }
 
+  /** Applies the Pools of a configuration. */
+  configure(pools: readonly PoolConfig[]): void {
+    this.#pools = new Map(pools.map((pool) => [pool.id, pool]));
+  }
+
   candidates(pool: PoolConfig, scope: string): Candidates {
-    const current = this.#options.current(pool);
-    return isModelless(scope) ? this.#allAccounts(current) : this.#options.candidates(current, modelOf(scope));
+    const current = this.#current(pool);
+    return isModelless(scope) ? this.#allAccounts(current) : this.#options.models.candidates(current, modelOf(scope));
   }
 
   /** Whether a pinned turn may go there. */
   serves(pool: PoolConfig, scope: string, account: string): boolean {
-    const current = this.#options.current(pool);
+    const current = this.#current(pool);
     if (isModelless(scope)) return accountsIn(this.#allAccounts(current)).includes(account);
-    return this.#options.serves(current, modelOf(scope), account);
+    return this.#options.models.serves(current, modelOf(scope), account);
+  }
+
+  /** The Pool in the current configuration; the given one if that configuration has no such Pool. */
+  #current(pool: PoolConfig): PoolConfig {
+    return this.#pools.get(pool.id) ?? pool;
   }
 
   #allAccounts(pool: PoolConfig): Candidates {
@@ -65,7 +76,7 @@ export const accountsIn = (candidates: Candidates): readonly string[] =>
 
 export interface AlternativesOptions {
   readonly pools: () => readonly PoolConfig[];
-  readonly sources: Sources;
+  readonly sources: Pick<Sources, 'candidates'>;
   /** The exposed models of an account. */
   readonly modelsOf: (account: string) => Iterable<string>;
   /** Whether the account is routable and has quota. */

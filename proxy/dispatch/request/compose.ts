@@ -1,12 +1,12 @@
 // Makes the request of one attempt. Rules edit it for the account, then the account's provider encodes it.
 import type { CompactPaths } from '../../accounts/compact-paths.ts';
-import type { ModelOf } from '../../accounts/selection/lacking-accounts.ts';
+import type { ModelOf } from '../../accounts/selection/demand.ts';
 import type { AccountLease } from '../../accounts/selection/lease.ts';
 import type { Continuity } from '../../sessions/continuity.ts';
 import { ItemPlaces } from '../../turn/errors/item-places.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AdaptedName } from '../../turn/provider/adapted.ts';
-import type { ProviderApi, ProviderOf } from '../../turn/provider/provider-api.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { EncodedAttempt, EncodedRequest, RequestHead } from '../../turn/provider/provider-requests.ts';
 import { isCompaction } from '../../turn/routes/kinds.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
@@ -45,21 +45,19 @@ export interface Composed {
 export interface ComposeServices {
   readonly continuity: Continuity;
   readonly compactPaths: CompactPaths;
-  readonly providerOf: ProviderOf;
   readonly models: { readonly accountModel: ModelOf };
 }
 
 /** Makes the request of a turn's next attempt. @param own the headers of its account @throws Refusal, or an error of the encoding */
 export function composeFor(
   progress: TurnProgress,
-  { account, upstream }: AccountLease,
+  { account, provider, upstream }: AccountLease,
   own: AccountHeaders,
   services: ComposeServices,
 ): Composed {
   const { turn, work, socket, continuation } = progress;
   const { payload, estimateUsage } = progress.request;
   const { continuity, compactPaths, models } = services;
-  const provider = services.providerOf(account);
   const session = progress.sessionAt(account, continuity);
   const composition: Composition = {
     turn,

@@ -17,11 +17,11 @@ export interface Judged {
 
 /** @param failed an attempt with a failure, before which the client may have seen a part of the reply */
 export async function repeatAt(lease: AccountLease, failed: Attempted, progress: TurnProgress, services: AttemptServices): Promise<Judged> {
-  const { account } = lease;
+  const { account, provider } = lease;
   const { socket } = progress;
-  const { credentials, compactPaths, providerOf } = services;
+  const { credentials, compactPaths } = services;
   const resend = (): Promise<Attempted> => attemptAt(lease, 'resend', progress, services);
-  const hasNoPath = account.compact === 'auto' && missesCompactPath(failed, providerOf(account));
+  const hasNoPath = account.compact === 'auto' && missesCompactPath(failed, provider);
   if (hasNoPath) compactPaths.missing(account);
   const attempted = hasNoPath || failed.isAdjusted || socket?.sendsAgain(failed, account) ? await resend() : failed;
   const refused = refusedCredential(attempted);

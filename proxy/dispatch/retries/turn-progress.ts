@@ -83,6 +83,8 @@ export class TurnProgress implements Confidential {
   body: Body;
   /** The account of the last attempt. */
   account: AccountConfig | undefined;
+  /** The static bearer of that account. */
+  bearer: string | undefined;
   /** The body that the last attempt sent. Before the first attempt, the whole body. */
   sentBody: Body;
   /** The body of the last attempt, if it passes unread. */
@@ -144,7 +146,7 @@ export class TurnProgress implements Confidential {
   secrets(): readonly string[] {
     const { account } = this;
     if (!account) return [];
-    const bearer = this.#credentials.secretOf(account.id, this.turn.generation.loaded) ?? [];
+    const bearer = this.#credentials.secretOf(account, this.bearer) ?? [];
     const configured = Object.values(account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
     return [bearer, this.#carried.map((value) => value.replace(BEARER, '')), configured].flat();
   }

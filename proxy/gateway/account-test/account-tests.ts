@@ -62,7 +62,7 @@ export class AccountTests implements AccountTester {
     const { clock, credentials, providerOf, upstreams } = this.#services;
     const { step: first, headers } = await credentialStep(account, {
       clock,
-      read: () => credentials.headersFor(account, generation.loaded),
+      read: () => credentials.headersFor(account, generation.loaded.bearers.get(account.id)),
       hasLogin: async () => (await credentials.vault.find(account.id)) !== undefined,
     });
     const upstream = upstreams.of(account.id);

@@ -105,7 +105,7 @@ export async function sendTestTurn(subject: TestSubject, asked: Body, over: 'htt
     client,
     counters: new Counters(),
     countOutput: () => undefined,
-    secrets: () => [credentials.secretOf(account.id, generation.loaded) ?? []].flat(),
+    secrets: () => [credentials.secretOf(account, generation.loaded.bearers.get(account.id)) ?? []].flat(),
     prompt: () => promptOf(work.body),
   };
   upstream.lease();

@@ -71,7 +71,7 @@ interface FailedTurn {
 }
 
 function stepFailure({ account, generation, services }: TestSubject, { body, over, failure, stated }: FailedTurn): AccountTestFailure {
-  const secret = services.credentials.secretOf(account.id, generation.loaded);
+  const secret = services.credentials.secretOf(account, generation.loaded.bearers.get(account.id));
   const known = { secrets: () => (secret === undefined ? [] : [secret]), prompt: () => JSON.stringify(body.input) };
   const { code, message, param } = publicError(stated, known);
   const frames = over === 'websocket' ? services.providerOf(account).requests.frames : undefined;

@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../../config/config.ts';
 import { resolveSecret } from '../../config/loading/secrets.ts';
 import { credentialHeader, isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import type { AccountCredentials, AccountHeaders, Renewal, StaticCredentials } from '../account-credentials.ts';
+import type { AccountCredentials, AccountHeaders, Renewal } from '../account-credentials.ts';
 import { type LoginAddress, loginAddress } from './login/login-address.ts';
 import { type LoginOrder, type StoreLoginResult, storeLogin } from './login/store-login.ts';
 import { OauthAccount, type OauthTools, type Relogin } from './oauth-account.ts';
@@ -41,12 +41,13 @@ export class Credentials implements AccountCredentials {
   /**
    * The headers that are added to requests to this account, or replace headers of the same name. Returns a promise only if the account
    * waits for a refresh. The `account_id` of a tokens file is not among them. If a provider requires it, the operator sets it in `headers`.
+   * @param bearer the static bearer of the account, or the value of its credential's header
    * @throws CredentialUnavailable from the promise
    */
-  headersFor(account: AccountConfig, { bearers }: StaticCredentials): AccountHeaders | Promise<AccountHeaders> {
-    const bearer = this.#oauth.get(account.id)?.bearer() ?? this.#files.of(account) ?? bearers.get(account.id);
-    if (bearer instanceof Promise) return bearer.then((token) => withBearer(account, token));
-    return bearer === undefined ? account.headers : withBearer(account, bearer);
+  headersFor(account: AccountConfig, bearer: string | undefined): AccountHeaders | Promise<AccountHeaders> {
+    const current = this.#oauthOf(account)?.bearer() ?? this.#files.of(account) ?? bearer;
+    if (current instanceof Promise) return current.then((token) => withBearer(account, token));
+    return current === undefined ? account.headers : withBearer(account, current);
   }
 
   /**
@@ -102,8 +103,13 @@ export class Credentials implements AccountCredentials {
   }
 
   /** The credential, which no answer of this account may contain. */
-  secretOf(account: string, { bearers }: StaticCredentials): string | undefined {
-    return this.#oauth.get(account)?.access ?? this.#files.last(account) ?? bearers.get(account);
+  secretOf(account: AccountConfig, bearer: string | undefined): string | undefined {
+    return this.#oauthOf(account)?.access ?? this.#files.last(account.id) ?? bearer;
+  }
+
+  /** Undefined for most accounts, which are not looked up then. */
+  #oauthOf({ id, credential }: AccountConfig): OauthAccount | undefined {
+    return credential && 'oauth' in credential ? this.#oauth.get(id) : undefined;
   }
 }
 

@@ -49,7 +49,7 @@ export class OwnCalls {
     const { account, upstream, loaded } = to;
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const ask = async (): Promise<CallAnswer & { readonly authorization: string | undefined }> => {
-      const own = await credentials.headersFor(account, loaded);
+      const own = await credentials.headersFor(account, loaded.bearers.get(account.id));
       const headers = { ...ownRequestHeaders(account), ...type, ...own };
       const answer = await call(upstream.carrier, { method, path, from, headers, body: body ?? null }, bounds);
       return { ...answer, authorization: own[credentialHeader(account)] };

@@ -1,4 +1,5 @@
 // Shared by the tests of health: failures as dispatch classifies them, a store that records its writes, and a health over both.
+import { AccountRecords } from '../../../proxy/accounts/account-record.ts';
 import type { Alternatives, AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
 import { AccountStates } from '../../../proxy/accounts/health/account-states.ts';
 import { Health } from '../../../proxy/accounts/health/health.ts';
@@ -109,8 +110,10 @@ export async function healthOver(
   const states = new AccountStates(store.accounts, now);
   const credentials = new RefusedCredentials(store.credentials, now);
   await Promise.all([states.load(), credentials.load()]);
+  const records = new AccountRecords();
   const health = new Health({
     clock,
+    records,
     states,
     credentials,
     ...(claimsOf && { claims: claimsOf(states) }),
@@ -123,6 +126,7 @@ export async function healthOver(
   });
   health.start(config(accounts, bearers));
   return {
+    records,
     states,
     health,
     configure: (ids: readonly string[], secrets: Readonly<Record<string, string>> = bearers) => health.configure(config(ids, secrets)),

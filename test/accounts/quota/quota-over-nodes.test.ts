@@ -1,6 +1,7 @@
 // The quota of accounts over nodes: the newest statement counts, whichever node received it, and a node that overwrote it is notified.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AccountRecords } from '../../../proxy/accounts/account-record.ts';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
 import type { QuotaStatement } from '../../../proxy/turn/provider/quota-statement.ts';
 import { account, HandClock } from '../../models/support.ts';
@@ -13,6 +14,7 @@ function world() {
   const node = (name: string): Quota => {
     const quota = new Quota({
       clock,
+      records: new AccountRecords(),
       shared: true,
       load: (id) => stored.get(id) ?? null,
       save: (id, written) => {

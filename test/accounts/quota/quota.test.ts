@@ -1,6 +1,7 @@
 // The quota of all accounts: calls of listeners, writes to the store, and what a restart restores.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AccountRecords } from '../../../proxy/accounts/account-record.ts';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
 import type { QuotaStatement } from '../../../proxy/turn/provider/quota-statement.ts';
 import { account, HandClock } from '../../models/support.ts';
@@ -19,6 +20,7 @@ const world = (stored = new Map<string, object>(), clock = new HandClock()): Wor
   const saved: World['saved'] = [];
   const quota = new Quota({
     clock,
+    records: new AccountRecords(),
     load: (id) => stored.get(id) ?? null,
     save: (id, written) => {
       saved.push([id, (written as { windows: { used: number }[] }).windows.map(({ used }) => used)]);
@@ -95,7 +97,7 @@ test('listeners are called only when the state of an account changes', () => {
   const { quota, clock } = world();
   quota.configure([account('north'), account('south')]);
   const changed: string[] = [];
-  const unsubscribe = quota.onChange((id) => changed.push(id));
+  const unsubscribe = quota.onChange(({ id }) => changed.push(id));
   quota.record('north', statement(clock, 10));
   quota.record('north', statement(clock, 10));
   quota.record('south', statement(clock, 10));

@@ -1,6 +1,7 @@
 // Usage reads: which accounts are read, when, how many at once, and how long turns wait for them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AccountRecords } from '../../../proxy/accounts/account-record.ts';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
 import { type UsageAnswer, UsageReads } from '../../../proxy/accounts/quota/usage-reads.ts';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
@@ -18,7 +19,7 @@ class World {
   most = 0;
   /** The answer of each account; an account without an entry answers at once. */
   readonly answers = new Map<string, () => Promise<UsageAnswer>>();
-  readonly quota = new Quota({ clock: this.clock, load: () => null, save: () => undefined });
+  readonly quota = new Quota({ clock: this.clock, records: new AccountRecords(), load: () => null, save: () => undefined });
   readonly reads = new UsageReads({
     clock: this.clock,
     quota: this.quota,

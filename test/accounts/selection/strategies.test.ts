@@ -1,7 +1,7 @@
 // The strategies, each over the same three accounts (Q7).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { hashOf } from '../../../proxy/accounts/selection/rendezvous.ts';
+import { hashOf } from '../../../proxy/base/bytes/rendezvous.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { selectionOf, tally, times } from './support.ts';
 

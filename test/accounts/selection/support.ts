@@ -1,14 +1,16 @@
 // Shared by the tests of selection: a Pool over accounts, quota set by the test, and turns that need an account.
+import type { AccountRecord, AccountRecords } from '../../../proxy/accounts/account-record.ts';
 import type { QuotaState } from '../../../proxy/accounts/quota/account-quota.ts';
-import type { QuotaView } from '../../../proxy/accounts/selection/account-load.ts';
+import { CopiedQuota } from '../../../proxy/accounts/quota/quota-writes.ts';
 import { type Demand, demandOf, type SelectedTurn, type Tried } from '../../../proxy/accounts/selection/demand.ts';
 import type { AccountLease } from '../../../proxy/accounts/selection/lease.ts';
-import { Selection } from '../../../proxy/accounts/selection/selection.ts';
+import { type QuotaView, Selection } from '../../../proxy/accounts/selection/selection.ts';
 import { Sources } from '../../../proxy/accounts/selection/sources.ts';
 import { Admission } from '../../../proxy/admission/admission.ts';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
 import type { AdmissionConfig } from '../../../proxy/config/config.ts';
 import type { Candidates } from '../../../proxy/models/pool-model.ts';
+import { agentApi } from '../../../proxy/providers/agent/agent-api.ts';
 import type { Affinity } from '../../../proxy/turn/continuation.ts';
 import type { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
@@ -36,24 +38,42 @@ class FakeAffinity implements Affinity {
   }
 }
 
-/** Quota that the test sets. */
-export class FakeQuota implements QuotaView {
-  readonly #known = new Map<string, { left?: number; reset?: number; until?: number; reserved?: boolean }>();
-  readonly #listeners = new Set<(account: string) => void>();
+interface Known {
+  readonly left?: number;
+  readonly reset?: number;
+  readonly until?: number;
+  readonly reserved?: boolean;
+}
 
-  /** @param known `left` from 0 to 1, where 0 is exhausted; times in Unix milliseconds */
-  set(id: string, known: { readonly left?: number; readonly reset?: number; readonly until?: number; readonly reserved?: boolean }): void {
-    this.#known.set(id, known);
-    for (const listen of this.#listeners) listen(id);
-  }
+class FakeEvidence extends CopiedQuota {
+  known: Known = {};
 
-  stateAt(id: string, at: number): QuotaState {
-    const { left, until, reset, reserved } = this.#known.get(id) ?? {};
+  override stateAt(at: number): QuotaState {
+    const { left, until, reset, reserved } = this.known;
     const exhausted = left === 0 && (until === undefined || at < until) ? { until } : undefined;
     return { exhausted, reserved: reserved ? { until } : undefined, remaining: exhausted ? 0 : left || undefined, nextReset: reset };
   }
+}
 
-  onChange(listen: (account: string) => void): () => void {
+/** Quota that the test sets. */
+export class FakeQuota implements QuotaView {
+  readonly #records: AccountRecords;
+  readonly #listeners = new Set<(account: AccountRecord) => void>();
+
+  constructor(records: AccountRecords) {
+    this.#records = records;
+  }
+
+  /** @param known `left` from 0 to 1, where 0 is exhausted; times in Unix milliseconds */
+  set(id: string, known: Known): void {
+    const record = this.#records.of(id);
+    const evidence = new FakeEvidence(id, '');
+    evidence.known = known;
+    record.evidence = evidence;
+    for (const listen of this.#listeners) listen(record);
+  }
+
+  onChange(listen: (account: AccountRecord) => void): () => void {
     this.#listeners.add(listen);
     return () => void this.#listeners.delete(listen);
   }
@@ -92,8 +112,8 @@ export async function selectionOf(options: SelectionWorld = {}) {
   const accounts: readonly AccountConfig[] = ids.map((id) => account(id, { max_concurrent: caps[id] ?? 32 }));
   const pool: PoolConfig = { ...POOL, assignments: ids.map((id) => assignment(id, { weight: weights[id] ?? 1 })), ...options.pool };
   const world = await healthOf({ accounts: ids });
-  const { clock, health } = world;
-  const quota = new FakeQuota();
+  const { clock, health, records } = world;
+  const quota = new FakeQuota(records);
   const counters = new Counters();
   const admission = new Admission(clock, counters);
   const shown = { candidates };
@@ -101,23 +121,24 @@ export async function selectionOf(options: SelectionWorld = {}) {
   const selection = new Selection({
     clock,
     counters,
+    records,
     health,
     quota,
     admission,
+    providerOf: () => agentApi,
     upstream: (id) => ({ baseUrl: accounts.find((one) => one.id === id)?.base_url, lease() {}, release() {} }) as Upstream,
     sources: new Sources({
-      current: (of) => of,
-      candidates: () => shown.candidates,
-      serves: (_pool, _model, id) => ids.includes(id),
+      models: { candidates: () => shown.candidates, serves: (_pool, _model, id) => ids.includes(id) },
       account: (id) => accounts.find((one) => one.id === id),
     }),
   });
-  selection.configure(accounts);
+  const loaded = { bearers: new Map<string, string>() };
+  selection.configure(accounts, loaded);
   const limits: AdmissionConfig = { ...WAIT, ...options.admission };
   admission.configure({ stream: limits } as Record<AdmissionClass, AdmissionConfig>);
   const generation: SelectedTurn['generation'] = {
     accounts: new Map(accounts.map((one) => [one.id, one])),
-    loaded: { bearers: new Map() },
+    loaded,
   };
 
   const demand = (turn: TurnOptions = {}): Demand & { readonly turn: SelectedTurn } => {

@@ -129,7 +129,7 @@ export class Bench {
     await credentials.configure(this.loaded);
     const { account, loaded } = this;
     const bearer = async (): Promise<string> => {
-      const headers = await credentials.headersFor(account, loaded);
+      const headers = await credentials.headersFor(account, loaded.bearers.get(account.id));
       return headers.authorization?.replace('Bearer ', '') ?? '';
     };
     return {
@@ -141,7 +141,8 @@ export class Bench {
       imported,
       logged,
       bearer,
-      unauthorized: async (token) => credentials.refused(account, `Bearer ${token ?? credentials.secretOf('north', loaded)}`),
+      unauthorized: async (token) =>
+        credentials.refused(account, `Bearer ${token ?? credentials.secretOf(account, loaded.bearers.get('north'))}`),
       reload: () => credentials.configure(loaded),
     };
   }

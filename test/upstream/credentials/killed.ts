@@ -26,7 +26,5 @@ const credentials = new Credentials({
   onRefreshFailed: () => undefined,
 });
 await credentials.configure(loaded);
-await credentials.refused(
-  loaded.config.accounts[0] as (typeof loaded.config.accounts)[0],
-  `Bearer ${credentials.secretOf('north', loaded)}`,
-);
+const north = loaded.config.accounts[0] as (typeof loaded.config.accounts)[0];
+await credentials.refused(north, `Bearer ${credentials.secretOf(north, loaded.bearers.get('north'))}`);

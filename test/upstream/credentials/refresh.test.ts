@@ -11,7 +11,7 @@ suite('an OAuth account', () => {
   test('is asked with the access token of its file, its own headers, and no account_id', async (context) => {
     const bench = await Bench.open(context);
     const { credentials } = await bench.start();
-    assert.deepEqual(await credentials.headersFor(bench.account, bench.loaded), {
+    assert.deepEqual(await credentials.headersFor(bench.account, undefined), {
       'x-account': 'north-1',
       authorization: `Bearer ${ACCESS}`,
     });
@@ -67,7 +67,7 @@ suite('an OAuth account', () => {
     assert.equal(await north.bearer(), first);
     assert.equal(bench.refreshes, 1);
     bench.clock.advance(1);
-    const headers = north.credentials.headersFor(bench.account, bench.loaded);
+    const headers = north.credentials.headersFor(bench.account, undefined);
     assert(!(headers instanceof Promise), 'no turn waits while there is a good token');
     assert.equal(headers.authorization, `Bearer ${first}`);
     // All that need a running refresh wait for it.
@@ -144,10 +144,9 @@ suite('a static bearer', () => {
     const bench = await Bench.open(context);
     const { credentials } = await bench.start();
     const account = { ...bench.account, id: 'south', credential: { bearer: { env: 'SOUTH' } } };
-    const loaded = { ...bench.loaded, bearers: new Map([['south', 'static']]) };
-    assert.deepEqual(credentials.headersFor(account, loaded), { 'x-account': 'north-1', authorization: 'Bearer static' });
+    assert.deepEqual(credentials.headersFor(account, 'static'), { 'x-account': 'north-1', authorization: 'Bearer static' });
     assert.equal(await credentials.refused(account, 'Bearer static'), 'refused');
-    assert.deepEqual(credentials.headersFor({ ...account, id: 'rehearsal' }, loaded), { 'x-account': 'north-1' });
+    assert.deepEqual(credentials.headersFor(account, undefined), { 'x-account': 'north-1' });
   });
 });
 

@@ -1,8 +1,8 @@
 // The candidates of one Pool for one model, with availability and score in arrays, so a choice is one pass over numbers.
+import { hashOf, rankOf, weightedRank } from '../../../base/bytes/rendezvous.ts';
 import type { Candidates } from '../../../models/pool-model.ts';
-import { type AccountLoad, type AccountLoads, AVAILABILITIES, type Availability } from '../account-load.ts';
+import { type AccountRecord, type AccountRecords, AVAILABILITIES, type Availability } from '../../account-record.ts';
 import type { SelectedTurn } from '../demand.ts';
-import { hashOf, rankOf, weightedRank } from '../rendezvous.ts';
 import type { Candidate, Learning, Strategy } from '../strategies/strategy.ts';
 
 export interface CandidateIndexOptions {
@@ -10,11 +10,11 @@ export interface CandidateIndexOptions {
   readonly source: Candidates;
   /** The exposed model id; the scope of a route without a model. */
   readonly model: string;
+  /** The scope for which the accounts have to be available. */
+  readonly scope: string;
   readonly weightOf: (account: string) => number;
-  readonly loads: AccountLoads;
+  readonly records: AccountRecords;
   readonly strategy: Strategy;
-  readonly availabilityOf: (load: AccountLoad) => Availability;
-  readonly readQuota: (load: AccountLoad) => void;
 }
 
 /** All quota is read again after this time, because evidence gets old and windows reset without a statement. */
@@ -33,7 +33,8 @@ export class CandidateIndex {
   readonly source: Candidates;
   readonly candidates: readonly Candidate[];
   readonly #options: CandidateIndexOptions;
-  readonly #byAccount: ReadonlyMap<string, Candidate>;
+  /** The position of each account by the number of its record, plus one. */
+  readonly #positions: Uint32Array;
   /** The number of candidates in the cohort. The overflow comes after them. */
   readonly #cohortSize: number;
   readonly #weighted: boolean;
@@ -52,20 +53,23 @@ export class CandidateIndex {
   #refreshedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: CandidateIndexOptions) {
-    const { source, loads, model, weightOf } = options;
+    const { source, records, model, weightOf } = options;
     this.#options = options;
     this.source = source;
-    const loadsOf = (ids: readonly string[]): AccountLoad[] => ids.flatMap((id) => loads.get(id) ?? []);
-    const cohort = loadsOf(source.preferred);
+    const recordsOf = (ids: readonly string[]): AccountRecord[] => ids.flatMap((id) => records.configured(id) ?? []);
+    const cohort = recordsOf(source.preferred);
     this.#cohortSize = cohort.length;
-    this.candidates = [...cohort, ...loadsOf(source.overflow)].map((load, index) => ({ load, model, index, weight: weightOf(load.id) }));
-    this.#byAccount = new Map(this.candidates.map((candidate) => [candidate.load.id, candidate]));
+    this.candidates = [...cohort, ...recordsOf(source.overflow)].map((record, index) => {
+      return { record, model, index, weight: weightOf(record.id) };
+    });
+    this.#positions = new Uint32Array(records.made);
+    for (const { record, index } of this.candidates) this.#positions[record.number] = index + 1;
     this.#weighted = this.candidates.some(({ weight }) => weight !== this.candidates[0]?.weight);
     const { length } = this.candidates;
     this.#scores = new Float64Array(length).fill(Number.NEGATIVE_INFINITY);
     this.#availabilities = new Uint8Array(length).fill(AT_MAX_CONCURRENT);
     this.#inFlight = new Int32Array(length);
-    this.#hashes = Uint32Array.from(this.candidates, ({ load }) => load.hash);
+    this.#hashes = Uint32Array.from(this.candidates, ({ record }) => record.hash);
     this.#counts[AT_MAX_CONCURRENT] = length;
     for (const { weight } of this.candidates) this.#totalWeight += weight;
   }
@@ -79,8 +83,14 @@ export class CandidateIndex {
     return this.source.tier ?? 0;
   }
 
-  get(account: string): Candidate | undefined {
-    return this.#byAccount.get(account);
+  get({ number }: AccountRecord): Candidate | undefined {
+    // A record that is newer than the index has no position.
+    return this.candidates[(this.#positions[number] ?? 0) - 1];
+  }
+
+  find(account: string): Candidate | undefined {
+    const record = this.#options.records.find(account);
+    return record && this.get(record);
   }
 
   availability(candidate: Candidate): Availability {
@@ -95,21 +105,21 @@ export class CandidateIndex {
 
   /** Updates the availability and the score of the changed candidates, or of all. */
   refresh(now: number): void {
-    const { loads, readQuota } = this.#options;
+    const { records } = this.#options;
     const isOld = Math.abs(now - this.#refreshedAt) >= REFRESH_MS;
-    if (isOld || !loads.hasChangesSince(this.#changesRead)) {
+    if (isOld || !records.hasChangesSince(this.#changesRead)) {
       for (const candidate of this.candidates) {
-        if (isOld) readQuota(candidate.load);
+        if (isOld) candidate.record.readQuota(now);
         this.#update(candidate);
       }
       if (isOld) this.#refreshedAt = now;
     } else {
-      for (let i = this.#changesRead; i < loads.changes; i++) {
-        const candidate = this.#byAccount.get(loads.changeAt(i).id);
+      for (let i = this.#changesRead; i < records.changes; i++) {
+        const candidate = this.get(records.changeAt(i));
         if (candidate) this.#update(candidate);
       }
     }
-    this.#changesRead = loads.changes;
+    this.#changesRead = records.changes;
   }
 
   /** The choice of the strategy among the available candidates; the cohort comes before its overflow. */
@@ -137,16 +147,16 @@ export class CandidateIndex {
   count(availability: Availability, tried: ReadonlySet<string> = NONE): number {
     let count = this.#counts[AVAILABILITIES.indexOf(availability)] as number;
     for (const account of tried) {
-      const candidate = this.#byAccount.get(account);
+      const candidate = this.find(account);
       if (candidate && this.availability(candidate) === availability) count -= 1;
     }
     return count;
   }
 
   /** What the strategy learns at the end of an attempt at this account; undefined if it learns nothing. */
-  learning(account: string, turn: SelectedTurn): Learning | undefined {
+  learning(record: AccountRecord, turn: SelectedTurn): Learning | undefined {
     const { strategy } = this.#options;
-    const candidate = strategy.ended && this.#byAccount.get(account);
+    const candidate = strategy.ended && this.get(record);
     return candidate && ((end) => strategy.ended?.({ candidate, turn, ...end }));
   }
 
@@ -184,7 +194,7 @@ export class CandidateIndex {
   }
 
   #isTried(index: number, tried: ReadonlySet<string>): boolean {
-    return tried.size > 0 && tried.has((this.candidates[index] as Candidate).load.id);
+    return tried.size > 0 && tried.has((this.candidates[index] as Candidate).record.id);
   }
 
   #outranks(rank: number, index: number, otherRank: number, other: number): boolean {
@@ -195,18 +205,18 @@ export class CandidateIndex {
   }
 
   #update(candidate: Candidate): void {
-    const { index, load, weight } = candidate;
+    const { index, record, weight } = candidate;
     const before = this.#availabilities[index] as number;
     if (before === AVAILABLE || before === AT_MAX_CONCURRENT) {
       this.#totalInFlight -= this.#inFlight[index] as number;
       this.#totalWeight -= weight;
     }
-    const now = AVAILABILITIES.indexOf(this.#options.availabilityOf(load));
+    const now = AVAILABILITIES.indexOf(record.availability(this.#options.scope));
     if (now === AVAILABLE || now === AT_MAX_CONCURRENT) {
-      this.#totalInFlight += load.inFlight;
+      this.#totalInFlight += record.inFlight;
       this.#totalWeight += weight;
     }
-    this.#inFlight[index] = load.inFlight;
+    this.#inFlight[index] = record.inFlight;
     if (now !== before) {
       this.#counts[before] = (this.#counts[before] as number) - 1;
       this.#counts[now] = (this.#counts[now] as number) + 1;

@@ -1,7 +1,7 @@
 // The strategy `fastest`: the account whose replies begin first, by a smoothed time of its attempts at one model.
+import { hashOf } from '../../../base/bytes/rendezvous.ts';
 import { dispatchedKind } from '../../../turn/routes/kinds.ts';
 import type { SelectedTurn } from '../demand.ts';
-import { hashOf } from '../rendezvous.ts';
 import type { Strategy } from './strategy.ts';
 
 /** The weight of the newest time in the smoothed one, with which about ten attempts decide. */
@@ -27,19 +27,19 @@ export function fastest(): Strategy {
   let mean = 0;
   return {
     perTurn: true,
-    score({ load, weight }, turn) {
-      const known = evidence.get(load.id);
+    score({ record, weight }, turn) {
+      const known = evidence.get(record.id);
       if (turn && explores(turn)) return -(known?.seen ?? 0);
-      return (-(known?.ms ?? mean) * (1 + load.inFlight / load.capacity)) / weight;
+      return (-(known?.ms ?? mean) * (1 + record.inFlight / record.capacity)) / weight;
     },
-    ended({ candidate: { load }, turn, firstEventMs }) {
+    ended({ candidate: { record }, turn, firstEventMs }) {
       if (firstEventMs === undefined || !showsFirstEvent(turn)) return;
       attempts += 1;
-      const known = evidence.get(load.id);
+      const known = evidence.get(record.id);
       if (known) {
         known.ms += NEWEST * (firstEventMs - known.ms);
         known.seen = attempts;
-      } else evidence.set(load.id, { ms: firstEventMs, seen: attempts });
+      } else evidence.set(record.id, { ms: firstEventMs, seen: attempts });
       let sum = 0;
       for (const { ms } of evidence.values()) sum += ms;
       mean = sum / evidence.size;

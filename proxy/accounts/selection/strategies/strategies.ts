@@ -27,9 +27,9 @@ const UNKNOWN_REMAINING = 0.5;
  * Scores by remaining quota times free concurrency. Quota differs over hours and load over seconds, so the product follows quota if loads
  * are equal, and spreads a burst. An account of weight 2 is preferred until it has half as much left as the others.
  */
-function headroom({ load, model, weight }: Candidate): number {
-  const free = 1 - load.inFlight / load.capacity;
-  return weight * free * (smallerOf(load.quota?.remaining, load.rates?.left(model)) ?? UNKNOWN_REMAINING);
+function headroom({ record, model, weight }: Candidate): number {
+  const free = 1 - record.inFlight / record.capacity;
+  return weight * free * (smallerOf(record.quota?.remaining, record.evidence?.rates?.left(model)) ?? UNKNOWN_REMAINING);
 }
 
 /** The smaller of two shares that may be unknown. */
@@ -37,8 +37,8 @@ const smallerOf = (a: number | undefined, b: number | undefined): number | undef
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
 /** Scores by attempts in flight divided by weight. Idle accounts tie, and the weighted hash then distributes turns by weight. */
-function leastLoaded({ load, weight }: Candidate): number {
-  return -load.inFlight / weight;
+function leastLoaded({ record, weight }: Candidate): number {
+  return -record.inFlight / weight;
 }
 
 /** Orders the first round of a rotation. It is far smaller than any step of 1 / weight. */
@@ -51,14 +51,14 @@ const FIRST_ROUND_STEP = 1e-9;
 function rotation(): Strategy {
   const positions = new Map<string, number>();
   let current = 0;
-  const positionOf = ({ load, index }: Candidate): number => positions.get(load.id) ?? index * FIRST_ROUND_STEP;
+  const positionOf = ({ record, index }: Candidate): number => positions.get(record.id) ?? index * FIRST_ROUND_STEP;
   return {
     score(candidate) {
       return -positionOf(candidate);
     },
     chosen(candidate) {
       current = Math.max(positionOf(candidate), current);
-      positions.set(candidate.load.id, current + 1 / candidate.weight);
+      positions.set(candidate.record.id, current + 1 / candidate.weight);
     },
   };
 }
@@ -72,6 +72,6 @@ function fillFirst({ index }: Candidate): number {
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** Prefers the account with the first reset, because its remaining quota is lost then. */
-function soonestReset({ load }: Candidate): number {
-  return -(load.quota?.nextReset ?? NEVER);
+function soonestReset({ record }: Candidate): number {
+  return -(record.quota?.nextReset ?? NEVER);
 }

@@ -1,11 +1,11 @@
 // A strategy decides how a Pool orders the accounts that could take a turn, and what it learns from the attempts (Q7).
+import type { AccountRecord } from '../../account-record.ts';
 import type { AttemptResult } from '../../health/account-health.ts';
-import type { AccountLoad } from '../account-load.ts';
 import type { SelectedTurn } from '../demand.ts';
 
 /** An account of one Pool for one model. */
 export interface Candidate {
-  readonly load: AccountLoad;
+  readonly record: AccountRecord;
   /** The exposed model id, or the scope of a route without a model. */
   readonly model: string;
   /** The position in configuration order; the canonical cohort comes before its overflow. */

@@ -47,12 +47,12 @@ export function* openTiers(
   for (const index of indexes) {
     index.refresh(now);
     const at = { tier: index.tier, lowest: first.tier, base };
-    const usable = index.candidates.filter(({ load: { id } }) => !lacking.has(id) && !tiers.lackAt(id, at));
+    const usable = index.candidates.filter(({ record: { id } }) => !lacking.has(id) && !tiers.lackAt(id, at));
     if (usable.length === 0) continue;
     base ??= index.tier;
     yield { index, closed: closedTo(tiers, tried), left };
     for (const candidate of usable) {
-      const { id } = candidate.load;
+      const { id } = candidate.record;
       const reason = tiers.reasonToLeave(id, index.availability(candidate), tried.has(id), now);
       if (reason === undefined) return;
       left = stronger(left, reason);

@@ -4,7 +4,7 @@ import type { FailureCause } from '../../../turn/errors/failure.ts';
 import type { Lack } from '../../../turn/provider/lack.ts';
 import type { OverflowConfig } from '../../../turn/settings.ts';
 import type { OverflowReason } from '../../../turn/tiers.ts';
-import type { Availability } from '../account-load.ts';
+import type { Availability } from '../../account-record.ts';
 
 export interface TierDemandOptions {
   readonly overflow: Pick<OverflowConfig, 'on' | 'wait_ms'>;

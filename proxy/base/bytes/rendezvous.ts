@@ -1,4 +1,4 @@
-// Rendezvous hashing: each key ranks the accounts in its own order, so the loss of an account moves only the keys of that account.
+// Rendezvous hashing: each key ranks its targets in its own order, so the loss of a target moves only the keys of that target.
 
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
@@ -12,13 +12,13 @@ export function hashOf(text: string): number {
   return avalanche(fnv(fnv(FNV_OFFSET ^ text.length, text.slice(0, half)), text.slice(-half)));
 }
 
-/** The rank of an account for a key: an evenly distributed number of 32 bits, of which the highest wins. */
-export function rankOf(key: number, account: number): number {
-  const hash = Math.imul(key ^ account, 0x9e3779b1);
+/** The rank of a target for a key: an evenly distributed number of 32 bits, of which the highest wins. */
+export function rankOf(key: number, target: number): number {
+  const hash = Math.imul(key ^ target, 0x9e3779b1);
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 0;
 }
 
-/** The rank of an account with a weight; its share of first ranks is proportional to the weight. */
+/** The rank of a target with a weight; its share of first ranks is proportional to the weight. */
 export const weightedRank = (rank: number, weight: number): number => Math.log((rank + 1) / 0x1_0000_0001) / weight;
 
 function fnv(start: number, text: string): number {
