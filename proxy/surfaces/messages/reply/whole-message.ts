@@ -1,6 +1,7 @@
 // The whole message for a client that asked for no stream. It equals the sum of the events that a stream would have (AM55, AM56).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import { TERMINAL_TYPES } from '../../../turn/reply/terminal-event.ts';
 import type { Collector, StreamedTurn } from '../../../turn/surface.ts';
 import type { Event } from '../../../turn/turn.ts';
 import type { MessagesRequest } from '../request/decode.ts';
@@ -78,7 +79,7 @@ function inputOf(text: string): JsonObject {
 }
 
 export class MessageCollector implements Collector {
-  readonly wants = MESSAGE_EVENTS;
+  readonly wants: ReadonlySet<string> = new Set([...MESSAGE_EVENTS, ...TERMINAL_TYPES]);
   readonly #turn: StreamedTurn;
   readonly #request: MessagesRequest;
   readonly #message = new WholeMessage();
