@@ -1,6 +1,7 @@
 // A module in every measured Node process: on request of the parent it collects garbage, or profiles a stretch of time.
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Order =
   | { readonly order: 'collect' }
@@ -20,6 +21,7 @@ async function obey(asked: Order): Promise<void> {
       globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
       await new Promise(setImmediate);
     }
+    await pagesReturned();
   } else if (asked.order === 'profile') {
     profiler.connect();
     await profiler.post('Profiler.enable');
@@ -30,6 +32,14 @@ async function obey(asked: Order): Promise<void> {
     profiler.disconnect();
   }
   process.send?.('done');
+}
+
+/** V8 returns the pages of what it collected to the system in a thread of its own, within tenths of a second. */
+async function pagesReturned(): Promise<void> {
+  for (let last = Number.POSITIVE_INFINITY, now = process.memoryUsage.rss(); now < last; now = process.memoryUsage.rss()) {
+    last = now;
+    await sleep(200);
+  }
 }
 
 // The process ends however the parent ended.
