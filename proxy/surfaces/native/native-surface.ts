@@ -1,14 +1,14 @@
 // The native surface, for agent clients. They get an account's headers, events and errors as sent, without what identifies its owner.
 import { SseSink } from '../../clients/http/replies/sse-sink.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
-import { blamesAccount } from '../../turn/errors/failure.ts';
+import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
 import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
-import { type Confidential, endWithoutOwner, jsonWithoutOwner, withoutOwner } from '../../turn/errors/sanitise.ts';
+import { type Confidential, endWithoutOwner, jsonWithoutOwner, publicError, withoutOwner } from '../../turn/errors/sanitise.ts';
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { type FailureEventOptions, surface } from '../../turn/surface.ts';
 import { type AnswerHeaderOptions, nativeAnswerHeaders, nativeEventHeaders, nativeRequestHeaders } from '../../turn/wire/headers.ts';
 import { withoutMarker } from '../../turn/wire/lite-marker-names.ts';
-import { bearerSecrets, publicSurface } from '../public/public-surface.ts';
+import { bearerSecrets, errorType, publicSurface } from '../public/public-surface.ts';
 
 export const nativeSurface = surface({
   name: 'native',
@@ -28,7 +28,11 @@ export const nativeSurface = surface({
   endOf: cleanEnd,
 
   failureEvent(data, failure, known, options) {
-    const event = blamesAccount(failure) ? frameDataOf(new Refusal('upstream_error')) : cleanEnd(data, known, options);
+    const event = blamesAccount(failure)
+      ? frameDataOf(new Refusal('upstream_error'))
+      : failure.isForeign && data.type === 'error'
+        ? foreignError(data, failure, known)
+        : cleanEnd(data, known, options);
     return event.type === 'error' && options.as === 'turn stream' ? failedResponse(event, options) : event;
   },
 
@@ -51,6 +55,12 @@ export const nativeSurface = surface({
     return { status, headers, body, code: loggedCode(failure.error.code) };
   },
 });
+
+/** An error of an account of another API, in the form of the error table (AA63). */
+function foreignError({ sequence_number }: JsonObject, failure: Failure, known: Confidential): JsonObject {
+  const error = { ...publicError(failure.error, known), type: failure.error.type ?? errorType(failure) };
+  return { type: 'error', ...(sequence_number === undefined ? {} : { sequence_number }), error };
+}
 
 function cleanEnd(data: JsonObject, known: Confidential, options: AnswerHeaderOptions): JsonObject {
   const clean = withoutMarker(endWithoutOwner(data, known.secrets()), options.wire);

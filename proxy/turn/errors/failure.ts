@@ -69,6 +69,8 @@ export interface Failure {
    * (AA64).
    */
   readonly namesTurn?: true;
+  /** An account of another API stated the error. Native clients, too, get it in the form of the error table (AA63). */
+  readonly isForeign?: true;
   /** The account refused the size of a websocket frame. */
   readonly frameTooLarge?: boolean;
   /**

@@ -196,6 +196,20 @@ describe('the client gets it', () => {
     assert.match(json.error.message, /^prompt is too long: \d+ tokens > \d+ maximum$/);
   });
 
+  test('[AA63] an error inside a 200 before output in the form of the error table, on native routes too', async () => {
+    const error = { code: 400, message: 'Invalid key sk-abcdef1234567.', metadata: { raw: 'x' } };
+    first.next.push(answers(200, `data: ${JSON.stringify({ type: 'error', error })}\n\n`, { 'content-type': 'text/event-stream' }));
+    const { status, text } = await gate.send(NATIVE, { body: turnBody('hi') });
+    const { type, response } = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}');
+    assert.deepEqual([status, type], [200, 'response.failed']);
+    assert.deepEqual(response.error, {
+      message: 'Invalid key [redacted].',
+      type: 'invalid_request_error',
+      code: 'upstream_error',
+      param: null,
+    });
+  });
+
   test('[AA59] an error inside a 200 goes to another account before output, and to the client after it', async () => {
     const broken = { type: 'error', error: { code: 429, message: 'slow down' } };
     const [created, progress] = textEvents('x');

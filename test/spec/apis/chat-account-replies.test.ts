@@ -635,6 +635,13 @@ describe('errors inside a 200', () => {
   });
 });
 
+test('[AA63] [AA59] a native client reads of an error before output in the form of the error table', async () => {
+  const shown = { message: 'slow down', type: 'rate_limit_error', code: 'rate_limit_exceeded', param: null };
+  const error = { code: 429, message: 'slow down', metadata: { provider_name: 'Acme', raw: 'user_123456' } };
+  const { events } = await stage.reply(streamed([{ error }]));
+  assert.deepEqual([events.at(-1)?.type, responseOf(events).error], ['response.failed', shown]);
+});
+
 test('[AA50] public clients get the same events', async () => {
   stage.platform.next.push(streamed(FULL));
   const reply = await stage.gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', stream: true, ...TOOLS } });

@@ -30,6 +30,7 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
       cause: found.cause,
       status: found.status ?? status,
       error: { ...stated, param, code: codeOf(found, stated) },
+      isForeign: true,
       ...(sent && { namesTurn: true }),
       retryAfterMs: found.pauseMs ?? statedBackoff(found.cause, headers, now),
       resetsAt: resetsAt(json, now),
