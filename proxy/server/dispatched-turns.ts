@@ -46,7 +46,7 @@ export class DispatchedTurns {
   }
 
   /**
-   * Each phase is awaited, even if it does not have to wait, so that the turns of a batch pass it together. Refusals that do not blame the
+   * Each step of this function is awaited, even if it does not have to wait, so that the turns of a batch pass it together. Refusals that do not blame the
    * request are returned, because clients repeat such requests, and V8 looks up the place of each throw.
    * @throws Refusal
    */
@@ -105,11 +105,13 @@ export class DispatchedTurns {
     request: Body | undefined,
     unsettled: Unsettled,
   ): Promise<ChainedRequest | Refusal> {
-    await turn.large?.pause();
-    const reserved = await this.#services.accounting.reserve(turn, request);
+    if (turn.large) await turn.large.pause();
+    const reserving = this.#services.accounting.reserve(turn, request);
+    const reserved = reserving instanceof Promise ? await reserving : reserving;
     if (reserved instanceof Refusal) return reserved;
     unsettled.reservation = reserved;
-    if (payload.kind === 'json') await turn.rules.edit(payload.work);
+    const editing = payload.kind === 'json' ? turn.rules.edit(payload.work) : undefined;
+    if (editing) await editing;
     return { payload, expected: reserved };
   }
 }

@@ -39,7 +39,7 @@ export class CiphertextRecovery {
       if (recovery.kind === 'move') {
         const lease = await this.#leaseAt(recovery.account, progress);
         if (lease) return lease;
-        progress.exhaustedMakers.add(recovery.account);
+        progress.exhaustedMakers = new Set([...progress.exhaustedMakers, recovery.account]);
         continue;
       }
       progress.resent = true;

@@ -47,6 +47,8 @@ export interface ProgressServices {
   readonly budgets: RetryBudgets;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 const BEARER = /^bearer /i;
 
 /** The shortest header value that counts as a secret. Shorter values are common words. */
@@ -71,7 +73,7 @@ export class TurnProgress implements Confidential {
   /** The accounts that are excluded for the turn. */
   readonly tried = new Set<string>();
   /** Accounts that made ciphertext of the turn and could not take it. */
-  readonly exhaustedMakers = new Set<string>();
+  exhaustedMakers: ReadonlySet<string> = NONE;
   /** The failures that decided the next step, in order. */
   readonly failures: Failure[] = [];
   /** The continuation and the demand. Both are set before the first attempt. */
@@ -94,7 +96,7 @@ export class TurnProgress implements Confidential {
   /** Whether the turn's reasoning was removed, which is done at most once. */
   resent = false;
   /** The accounts in `tried` that cannot serve the turn at all. */
-  readonly #skipped = new Set<string>();
+  #skipped: ReadonlySet<string> = NONE;
   readonly #credentials: ProgressServices['credentials'];
   /** The credentials that attempts carried. One that was renewed since its attempt may still be valid. */
   readonly #carried: string[] = [];
@@ -220,7 +222,7 @@ export class TurnProgress implements Confidential {
       const account = generation.accounts.get(id);
       if (!account || !isSkipped(account)) continue;
       this.tried.add(id);
-      this.#skipped.add(id);
+      this.#skipped = new Set([...this.#skipped, id]);
     }
   }
 }
