@@ -1,7 +1,6 @@
 // Ends a reply at its key's cap of output tokens, if the account did not get the cap, with the events that a provider would send.
-import { isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { isObject, type JsonObject, parsedObject } from '../../../turn/json/json.ts';
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
-import { LIFECYCLE } from '../../../turn/reply/event-types.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
@@ -10,7 +9,10 @@ import { OUTPUT_EVENTS, UnfinishedOutput } from './unfinished-output.ts';
 /** The estimate of Q18. */
 const BYTES_PER_TOKEN = 4;
 
-/** Reads every event of the reply. Deltas, which are most events, are counted in their bytes, and only the last one is parsed. */
+/** The events before the output that state the response. */
+const RESPONSE_EVENTS: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
+
+/** Reads every event of the reply in its bytes. Only the last delta is parsed, and what the closing events repeat. */
 export class OutputCap {
   readonly #maxBytes: number;
   readonly #memory: HeldBytes;
@@ -19,7 +21,9 @@ export class OutputCap {
   readonly #delta = new DeltaText();
   readonly #output: UnfinishedOutput;
   #bytes = 0;
-  #response: JsonObject = {};
+  /** The data of the last event that states the response. */
+  #stated = '';
+  #statedBytes = 0;
   #sequence = -1;
 
   constructor(tokens: number, memory: HeldBytes, estimateUsage: () => TokenCounts | undefined) {
@@ -36,12 +40,8 @@ export class OutputCap {
    */
   read(event: ReplyEvent, known: JsonObject | undefined): readonly JsonObject[] | undefined {
     if (event.type.endsWith('.delta')) return this.#count(event, known);
-    const isOutput = OUTPUT_EVENTS.has(event.type);
-    if (!isOutput && !LIFECYCLE.has(event.type)) return undefined;
-    const data = known ?? this.#memory.json(event);
-    if (!data) return undefined;
-    if (isOutput) this.#output.take(data, event.length);
-    else if (isObject(data.response) && event.type !== 'response.metadata') this.#response = data.response;
+    if (OUTPUT_EVENTS.has(event.type)) this.#output.take(event);
+    else if (RESPONSE_EVENTS.has(event.type)) this.#keep(event);
     return undefined;
   }
 
@@ -50,8 +50,9 @@ export class OutputCap {
     const { events, items } = this.#output.end();
     const input_tokens = this.#estimateUsage()?.input_tokens ?? 0;
     const output_tokens = Math.ceil(this.#bytes / BYTES_PER_TOKEN);
+    const stated = parsedObject(this.#stated)?.response;
     const response = {
-      ...this.#response,
+      ...(isObject(stated) ? stated : {}),
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
       output: items,
@@ -64,6 +65,15 @@ export class OutputCap {
       },
     };
     return [...events, { type: 'response.incomplete', response }].map((event) => ({ ...event, sequence_number: ++this.#sequence }));
+  }
+
+  #keep(event: ReplyEvent): void {
+    this.#memory.allowParsing(event);
+    this.#memory.release(this.#statedBytes);
+    this.#statedBytes = 0;
+    this.#memory.hold(event.length);
+    this.#statedBytes = event.length;
+    this.#stated = event.data();
   }
 
   #count(event: ReplyEvent, known: JsonObject | undefined): readonly JsonObject[] | undefined {

@@ -1,42 +1,47 @@
-// The output of a reply so far: its finished items and its open messages, whose texts are kept as the bytes of their deltas.
+// The output of a reply so far: its finished items and its open messages. Their events are kept as text, and are parsed only if the reply is
+// ended.
 import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
-import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { asList, isObject, type Json, type JsonObject, parsedObject } from '../../../turn/json/json.ts';
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 
 type Made = JsonObject & { readonly type: string };
+type PartKind = 'text' | 'refusal';
 
-interface OpenPart {
-  readonly part: JsonObject;
-  /** The texts that deltas added, in the form that JSON has between the quotes. */
-  readonly added: GatheredBytes;
+/** The texts that deltas added to a part of a message. */
+interface AddedText {
+  readonly kind: PartKind;
+  /** In the form that JSON has between the quotes. */
+  readonly text: GatheredBytes;
 }
 
-interface OpenMessage {
-  readonly item: JsonObject;
-  readonly parts: Map<number, OpenPart>;
+interface OutputItem {
+  /** The data of its events: the one that began the item and those of its parts, or the one that ended it. */
+  readonly events: string[];
+  /** By the index of the part. */
+  readonly added: Map<number, AddedText>;
+  readonly isFinished: boolean;
+  /** The bytes that are counted for it. */
+  held: number;
 }
 
 /** The deltas of message parts, and the kind of part that each has. */
-const PART_DELTAS: ReadonlyMap<string, 'text' | 'refusal'> = new Map([
+const PART_DELTAS: ReadonlyMap<string, PartKind> = new Map([
   ['response.output_text.delta', 'text'],
   ['response.refusal.delta', 'refusal'],
 ]);
 
+const ITEM_EVENTS: ReadonlySet<string> = new Set(['response.output_item.added', 'response.output_item.done']);
+
 /** The events that begin and end items and their parts. */
-export const OUTPUT_EVENTS: ReadonlySet<string> = new Set([
-  'response.output_item.added',
-  'response.content_part.added',
-  'response.content_part.done',
-  'response.output_item.done',
-]);
+export const OUTPUT_EVENTS: ReadonlySet<string> = new Set([...ITEM_EVENTS, 'response.content_part.added', 'response.content_part.done']);
 
 export class UnfinishedOutput {
   readonly #memory: HeldBytes;
   readonly #delta = new DeltaText();
-  readonly #messages = new Map<number, OpenMessage>();
-  readonly #finished = new Map<number, Json>();
+  /** By their index in the output. */
+  readonly #items = new Map<number, OutputItem>();
 
   constructor(memory: HeldBytes) {
     this.#memory = memory;
@@ -47,66 +52,83 @@ export class UnfinishedOutput {
     const kind = PART_DELTAS.get(event.type);
     if (!kind) return;
     const index = this.#delta.placeOf(event);
-    const parts = typeof index === 'number' ? this.#messages.get(index)?.parts : undefined;
-    if (!parts) return;
+    const item = typeof index === 'number' ? this.#items.get(index) : undefined;
+    if (!item || item.isFinished) return;
     const at = this.#delta.numberOf(event, 'content_index');
-    const { added } = parts.get(at) ?? open(parts, at, emptyPart(kind));
-    this.#memory.hold(added.add(text));
+    let added = item.added.get(at);
+    if (!added) {
+      added = { kind, text: new GatheredBytes() };
+      item.added.set(at, added);
+    }
+    this.#hold(item, added.text.add(text));
   }
 
-  /** Takes one of OUTPUT_EVENTS. @param length the bytes of the event @throws TooMuchHeld */
-  take({ type, item, part, output_index: index, content_index: at }: JsonObject, length: number): void {
-    this.#memory.hold(length);
+  /** Takes one of OUTPUT_EVENTS. @throws TooMuchHeld */
+  take(event: ReplyEvent): void {
+    this.#memory.allowParsing(event);
+    const index = this.#delta.placeOf(event);
     if (typeof index !== 'number') return;
-    if (type === 'response.output_item.done') {
-      this.#messages.delete(index);
-      this.#finished.set(index, item ?? null);
-    } else if (type === 'response.output_item.added') {
-      if (!isObject(item) || item.type !== 'message') return;
-      const parts: OpenMessage['parts'] = new Map();
-      for (const [i, content] of asList(item.content).filter(isObject).entries()) open(parts, i, content);
-      this.#messages.set(index, { item, parts });
-    } else if (isObject(part) && typeof at === 'number') {
-      const message = this.#messages.get(index);
-      if (message) open(message.parts, at, part);
+    let item = this.#items.get(index);
+    if (ITEM_EVENTS.has(event.type)) {
+      if (item) this.#memory.release(item.held);
+      item = { events: [], added: new Map(), isFinished: event.type === 'response.output_item.done', held: 0 };
+      this.#items.set(index, item);
+    } else {
+      if (!item || item.isFinished) return;
+      // The event of a part has all of its text so far.
+      item.added.delete(this.#delta.numberOf(event, 'content_index'));
     }
+    item.events.push(event.data());
+    this.#hold(item, event.length);
   }
 
   /** Ends the open messages as incomplete. @returns the events that say so, without sequence numbers, and all items in their order */
   end(): { readonly events: readonly JsonObject[]; readonly items: readonly Json[] } {
     const events: Made[] = [];
-    for (const [index, { item, parts }] of this.#messages) {
-      const content = [...parts].sort(([a], [b]) => a - b).map(([at, part]) => [at, whole(part)] as const);
-      for (const [content_index, part] of content) {
-        events.push(...partEvents(part, { item_id: item.id ?? null, output_index: index, content_index }));
+    const items: Json[] = [];
+    for (const [index, output] of [...this.#items].sort(([a], [b]) => a - b)) {
+      const [first, ...partEvents] = output.events.map(parsedObject);
+      const item = first?.item;
+      if (output.isFinished) items.push(item ?? null);
+      else if (isObject(item) && item.type === 'message') {
+        const content = partsOf(item, partEvents, output.added);
+        const place = { item_id: item.id ?? null, output_index: index };
+        for (const [at, part] of content) events.push(...closingEvents(part, { ...place, content_index: at }));
+        const ended = { ...item, status: 'incomplete', content: content.map(([, part]) => part) };
+        events.push({ type: 'response.output_item.done', output_index: index, item: ended });
+        items.push(ended);
       }
-      const ended = { ...item, status: 'incomplete', content: content.map(([, part]) => part) };
-      events.push({ type: 'response.output_item.done', output_index: index, item: ended });
-      this.#finished.set(index, ended);
     }
-    this.#messages.clear();
-    return { events, items: [...this.#finished].sort(([a], [b]) => a - b).map(([, item]) => item) };
+    return { events, items };
+  }
+
+  #hold(item: OutputItem, bytes: number): void {
+    this.#memory.hold(bytes);
+    item.held += bytes;
   }
 }
 
-function open(parts: OpenMessage['parts'], at: number, part: JsonObject): OpenPart {
-  const opened = { part, added: new GatheredBytes() };
-  parts.set(at, opened);
-  return opened;
+/** The parts of an open message by their index, in order. */
+function partsOf(item: JsonObject, events: readonly (JsonObject | undefined)[], added: OutputItem['added']): [number, JsonObject][] {
+  const parts = new Map<number, JsonObject>(asList(item.content).filter(isObject).entries());
+  for (const event of events) {
+    if (isObject(event?.part) && typeof event.content_index === 'number') parts.set(event.content_index, event.part);
+  }
+  for (const [at, { kind, text }] of added) parts.set(at, withText(parts.get(at) ?? emptyPart(kind), text));
+  return [...parts].sort(([a], [b]) => a - b);
 }
 
-const emptyPart = (kind: 'text' | 'refusal'): JsonObject =>
+const emptyPart = (kind: PartKind): JsonObject =>
   kind === 'text' ? { type: 'output_text', text: '', annotations: [] } : { type: 'refusal', refusal: '' };
 
 /** The part with the texts of its deltas. */
-function whole({ part, added }: OpenPart): JsonObject {
-  if (added.length === 0) return part;
+function withText(part: JsonObject, added: GatheredBytes): JsonObject {
   const kind = part.type === 'refusal' ? 'refusal' : 'text';
   const begun = part[kind];
   return { ...part, [kind]: `${typeof begun === 'string' ? begun : ''}${JSON.parse(`"${added.take().toString()}"`) as string}` };
 }
 
-function partEvents(part: JsonObject, place: JsonObject): readonly Made[] {
+function closingEvents(part: JsonObject, place: JsonObject): readonly Made[] {
   const said: Made =
     part.type === 'refusal'
       ? { type: 'response.refusal.done', ...place, refusal: part.refusal ?? '' }
