@@ -206,6 +206,24 @@ describe('a client that leaves', () => {
   });
 });
 
+describe('a native websocket', () => {
+  let stage: ChatStage;
+  before(async () => {
+    stage = await chatStage({ others: ['north'] });
+  });
+  after(() => stage[Symbol.asyncDispose]());
+  beforeEach(() => stage.clear());
+
+  test('[AA63] [AA59] reads of an error before output in the form of the error table, with a status', async () => {
+    stage.platform.next.push(streamed([{ error: { code: 400, message: 'no', metadata: { raw: 'x' } } }]));
+    using socket = await connect(stage.gate, NATIVE);
+    socket.send(turnFrame('t1', [userMessage('hi')]));
+    assert.deepEqual(await socket.rest(), [
+      { type: 'error', status: 400, error: { message: 'no', type: 'invalid_request_error', code: 'upstream_error', param: null } },
+    ]);
+  });
+});
+
 describe('a native turn without a stream', () => {
   let stage: ChatStage;
   before(async () => {
