@@ -9,7 +9,6 @@ import { inputTokens, outputCap } from '../turn/token-estimate.ts';
 import type { Body, ModelView } from '../turn/turn.ts';
 import { KEPT_DAYS, type Ledger } from './ledger.ts';
 import type { Estimate, LimitCounts, LimitState, Reserved } from './limits/key-limits.ts';
-import { limitsOf } from './limits/limit-kinds.ts';
 import { LEAST_OUTPUT_TOKENS, OutputForecast } from './output-forecast.ts';
 import { type Forecast, Reservation } from './reservation.ts';
 import type { Amounts, Totals, Usage } from './usage-totals.ts';
@@ -61,7 +60,7 @@ export class Accounting {
    */
   reserve(turn: AccountedTurn, request: Body | undefined): Refusal | Reservation | Promise<Refusal | Reservation> {
     const { key } = turn;
-    if (limitsOf(key.limits).limits.length === 0) return this.unlimited(turn, request);
+    if (!isLimited(key)) return this.unlimited(turn, request);
     const reserving = this.#limits.reserve(key, () => this.#estimate(turn, request));
     const made = (reserved: Reserved | Refusal) => (reserved instanceof Refusal ? reserved : this.#reservation(turn, request, reserved));
     return reserving instanceof Promise ? reserving.then(made) : made(reserving);
@@ -101,8 +100,9 @@ export class Accounting {
     const prices = served ? priceAt(served, row.model ?? undefined, pool) : priceIn(pool, row.model ?? undefined);
     const costNanos = costUsd === undefined ? costOf(row, prices) : Math.round(costUsd * NANOS_PER_USD);
     const totals = totalsOf(row, costNanos, reservation.amounts);
+    const wasEstimated = reservation.amounts.tokens > 0;
     // A prewarm has no output, so it is not used for the forecast.
-    if (row.model !== null && totals.output_tokens > 0 && (limitsOf(key.limits).needsEstimate || hasTiers(pool))) {
+    if (row.model !== null && totals.output_tokens > 0 && (wasEstimated || hasTiers(pool))) {
       this.#forecast.add(key.id, row.model, totals.output_tokens);
     }
     reservation.settle({ pool: pool.id, totals, of: { row, attempts } });
@@ -126,7 +126,7 @@ export class Accounting {
 
   /** The current state of the key's limits. A promise only if nodes share them. */
   limits(key: KeyConfig): readonly LimitState[] | Promise<readonly LimitState[]> {
-    return limitsOf(key.limits).limits.length === 0 ? [] : this.#limits.states(key);
+    return isLimited(key) ? this.#limits.states(key) : [];
   }
 
   #unlimited({ id }: KeyConfig): Reserved {
@@ -155,6 +155,8 @@ export class Accounting {
     return { least: usage(output.least()), expected: usage(output.expected()) };
   }
 }
+
+const isLimited = ({ limits }: KeyConfig): boolean => Object.keys(limits).length > 0;
 
 /** Forecasts the output of a turn, at most its caps (Q19). */
 class OutputOf implements Forecast {
