@@ -7,7 +7,7 @@ import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
 import { poolUsageAnswers } from '../answers/pool-usage.ts';
 import { usagePageAnswers } from '../answers/usage-page.ts';
 import { placeOf } from '../base/process/log.ts';
-import { Dispatch } from '../dispatch/dispatch.ts';
+import { dispatchServices } from '../dispatch/dispatch-services.ts';
 import { ReplyObservers } from '../dispatch/reply/reply-observers.ts';
 import { fileFollowUps } from '../files/file-follow-ups.ts';
 import { mcpAnswers } from '../mcp/mcp-answers.ts';
@@ -22,7 +22,7 @@ import type { Services } from './services.ts';
 export function turnRunner(services: Services, process: ProcessState): TurnRunner {
   const { accounting, catalog, continuity, files, histories, models, usage } = services;
   return new TurnRunner(services, {
-    dispatch: new Dispatch(services, {
+    dispatch: dispatchServices(services, {
       observers: new ReplyObservers([continuity.observer, histories.observer, usage.observer]),
       followUps: fileFollowUps(services),
     }),

@@ -1,14 +1,18 @@
-// Turns that go to an account: the overload guard, the body, the request's rules, the reservation, and the dispatch.
+// Turns that go to an account: the overload guard, the body, the request's rules, the reservation, the slot, and the attempts.
+import type { Admission, Slot } from '../admission/admission.ts';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
+import type { Counters } from '../base/process/metrics.ts';
 import { SlicedWork, smallTurnBegins } from '../base/process/slices.ts';
+import { chainedAttempts } from '../dispatch/chained-attempts.ts';
 import type { TurnClient } from '../dispatch/client.ts';
-import type { Dispatch } from '../dispatch/dispatch.ts';
-import type { ChainedRequest, DispatchEnd, DispatchedTurn, Payload } from '../dispatch/request/dispatch-request.ts';
+import type { ChainedRequest, DispatchEnd, DispatchedTurn, DispatchRequest, Payload } from '../dispatch/request/dispatch-request.ts';
+import { TurnAttempts, type TurnServices } from '../dispatch/turn-attempts.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
-import type { Attempts } from '../turn/reply/turn-result.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { type Attempts, clientGone } from '../turn/reply/turn-result.ts';
 import { fallbacksOf } from '../turn/routes/fallbacks.ts';
 import type { Answer } from '../turn/surface.ts';
 import { asksForCompaction } from '../turn/trigger-item.ts';
@@ -28,6 +32,8 @@ export interface DispatchedTurnServices {
   readonly guard: OverloadGuard;
   readonly accounting: Accounting;
   readonly histories: WebsocketHistories;
+  readonly capacity: { readonly admission: Admission };
+  readonly counters: Counters;
 }
 
 interface ReadRequest {
@@ -38,9 +44,9 @@ interface ReadRequest {
 
 export class DispatchedTurns {
   readonly #services: DispatchedTurnServices;
-  readonly #dispatch: Dispatch;
+  readonly #dispatch: TurnServices;
 
-  constructor(services: DispatchedTurnServices, dispatch: Dispatch) {
+  constructor(services: DispatchedTurnServices, dispatch: TurnServices) {
     this.#services = services;
     this.#dispatch = dispatch;
   }
@@ -62,7 +68,13 @@ export class DispatchedTurns {
     const reserved = fallback ?? (await this.#reserve(turn, payload, asked && (turn.request ?? asked), unsettled));
     if (reserved instanceof Refusal) return { kind: 'refused', refusal: reserved };
     const { expected, payload: sent } = reserved;
-    const dispatched = await this.#dispatch.run({
+    const entering = slotFor(turn, client, this.#services.capacity.admission);
+    const slot = entering instanceof Promise ? await entering : entering;
+    if (!slot) {
+      this.#services.counters.add('client_gone');
+      return { kind: 'ended', ending: clientGone(false) };
+    }
+    const request: DispatchRequest = {
       turn,
       payload: sent,
       client,
@@ -70,9 +82,13 @@ export class DispatchedTurns {
       estimateUsage: () => unsettled.reservation?.estimatedUsage(),
       expected,
       chain,
-    });
-    unsettled.attempts = dispatched.attempts;
-    return dispatched.end;
+    };
+    const dispatch = this.#dispatch;
+    const { attempts, end } = await (chain
+      ? chainedAttempts(dispatch, request, slot, chain)
+      : new TurnAttempts(dispatch, request, slot).run());
+    unsettled.attempts = attempts;
+    return end;
   }
 
   async #read(turn: DispatchedTurn, client: TurnClient): Promise<ReadRequest> {
@@ -114,6 +130,14 @@ export class DispatchedTurns {
     if (editing) await editing;
     return { payload, expected: reserved };
   }
+}
+
+/**
+ * The slot in which a turn runs. A promise if it has to wait; undefined if its client leaves before.
+ * @throws Refusal if the class of its route has no room
+ */
+export function slotFor(turn: LiveTurn, client: TurnClient, admission: Admission): Slot | Promise<Slot | undefined> {
+  return admission.acquire({ class: turn.route.class, key: turn.identity?.key, onGone: (left) => client.onGone(left) });
 }
 
 /**

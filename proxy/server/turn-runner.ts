@@ -1,29 +1,27 @@
 // The run of a turn, from its admission to its one end. Every handler returns how its turn ended. Only this file settles the usage, writes the
 // row, and ends the client's answer.
 import type { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
-import type { Admission } from '../admission/admission.ts';
 import type { AnswerHandler } from '../answers/answer-handler.ts';
 import type { Log } from '../base/process/log.ts';
 import type { TurnClient } from '../dispatch/client.ts';
-import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { CloseReply } from '../dispatch/reply/reply-context.ts';
 import type { DispatchedTurn } from '../dispatch/request/dispatch-request.ts';
+import type { TurnServices } from '../dispatch/turn-attempts.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/reply/turn-result.ts';
 import type { RouteKind } from '../turn/routes/kinds.ts';
 import type { Answer } from '../turn/surface.ts';
-import { type DispatchedTurnServices, DispatchedTurns, type Served, type Unsettled } from './dispatched-turns.ts';
+import { type DispatchedTurnServices, DispatchedTurns, type Served, slotFor, type Unsettled } from './dispatched-turns.ts';
 
 export interface RunnerServices extends DispatchedTurnServices {
-  readonly capacity: { readonly admission: Admission };
   readonly turnMetrics: TurnMetrics;
   readonly log: Log;
 }
 
 export interface TurnHandlers {
-  readonly dispatch: Dispatch;
+  readonly dispatch: TurnServices;
   /** The handlers of kinds that need no account. */
   readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
 }
@@ -95,10 +93,9 @@ export class TurnRunner {
   }
 
   async #answer(turn: LiveTurn, client: TurnClient): Promise<Served> {
-    const { admission } = this.#services.capacity;
     const handler = turn.route.kind && this.#answers[turn.route.kind];
     if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
-    const entering = admission.acquire({ class: turn.route.class, key: turn.identity?.key, onGone: (left) => client.onGone(left) });
+    const entering = slotFor(turn, client, this.#services.capacity.admission);
     const slot = entering instanceof Promise ? await entering : entering;
     if (!slot) return { kind: 'ended', ending: clientGone(false) };
     try {
