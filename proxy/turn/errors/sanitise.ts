@@ -69,7 +69,7 @@ const OWNER_TEXTS: readonly RegExp[] = [
 ];
 
 /** A character sequence that every match of these patterns contains. Most texts are a single word, and are not searched further. */
-const MAY_NAME_OWNER = /[@.:]|eyJ|[-_][\w-]{4}/;
+const MAY_NAME_OWNER = /[@:]|\d\.\d|eyJ|[-_][\w-]{4}/;
 
 const MAX_TEXT = 2_000;
 
