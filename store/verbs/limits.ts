@@ -17,16 +17,20 @@ import {
   weekStart,
 } from '../schema/limit-rows.ts';
 import { conditionsOf, filled, numbered, oneOf } from '../schema/query.ts';
-import type { KeySlotRow } from '../schema/rows.ts';
+import type { KeySlotRow, UsageHourRow } from '../schema/rows.ts';
 import { keySlots, usage, usageHours } from '../schema/tables.ts';
 import { hourRowOf } from '../schema/usage-sums.ts';
 import { batchOf, type TableRow } from '../writing/write-queue.ts';
+import type { Writer } from '../writing/writer.ts';
 import { logRowsOf } from './log-verbs.ts';
 
 export interface LimitVerbs {
   /** Reserves if all bounds have room. Reservations that are requested at the same time share one round trip. */
   take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
-  /** Writes settlements and their usage in one transaction. A settlement that was already written changes nothing. */
+  /**
+   * Writes settlements and their usage in one transaction. A settlement that was already written changes nothing. The sums of hours follow
+   * within a second, because all nodes add to the same rows.
+   */
   settle(settlements: readonly Settlement[]): Promise<void>;
   use(key: string): Promise<StoredUse>;
   /** Deletes what is too old to count. */
@@ -37,14 +41,17 @@ export interface LimitVerbs {
  * Slots follow the clock that all nodes share; callers give and get times of their own clock.
  * @param clock Unix milliseconds of this process
  */
-export function limitVerbs(driver: Driver, clock: () => number): LimitVerbs {
+export function limitVerbs(driver: Driver, writer: Pick<Writer, 'gather'>, clock: () => number): LimitVerbs {
   const ahead = (): number => driver.now() - clock();
   return {
     async take(turn, bounds) {
       const taken = await driver.takeLimits(turn, bounds);
       return taken.outcome === 'refused' ? { ...taken, use: earlier(taken.use, ahead()) } : taken;
     },
-    settle: (settlements) => driver.update((transaction) => settled(transaction, settlements, ahead())),
+    async settle(settlements) {
+      const hours = await driver.update((transaction) => settled(transaction, settlements, ahead()));
+      for (const hour of hours) writer.gather(usageHours, hour);
+    },
     async use(key) {
       return earlier(await readUse(driver, key, driver.now()), ahead());
     },
@@ -144,8 +151,12 @@ function sumsOf({ running, minute, days }: StoredUse, at: number): Readonly<Reco
   };
 }
 
-/** @param ahead how far the shared clock is ahead of this process's */
-async function settled(transaction: Transaction, settlements: readonly Settlement[], ahead: number): Promise<Update<void>> {
+/** @param ahead how far the shared clock is ahead of this process's @returns the sums of hours of those that end now */
+async function settled(
+  transaction: Transaction,
+  settlements: readonly Settlement[],
+  ahead: number,
+): Promise<Update<readonly UsageHourRow[]>> {
   for (const settlement of settlements) if (settlement.withdrawn) await withdraw(transaction, settlement);
   const slots = await endGrants(
     transaction,
@@ -156,7 +167,8 @@ async function settled(transaction: Transaction, settlements: readonly Settlemen
     const used = slot === undefined ? [] : rowsOf(settlement, { reserved: slot, settled: slotOf(settlement.at + ahead) });
     return settlement.of ? [...used, ...logRowsOf(settlement.of)] : used;
   });
-  return { result: undefined, batch: batchOf(rows.map(([table, row]) => ({ table, row }))) };
+  const hours = settlements.flatMap(({ grant, of, used }) => (slots.has(grant) && of && used ? hourRowOf(of, used) : []));
+  return { result: hours, batch: batchOf(rows.map(([table, row]) => ({ table, row }))) };
 }
 
 /** Ends open reservations. @returns their slots */
@@ -177,16 +189,15 @@ async function withdraw(transaction: Transaction, { grant, key, at }: Settlement
 }
 
 function rowsOf(
-  { key, used, minute, of }: Settlement,
+  { key, used, minute }: Settlement,
   { reserved, settled }: { readonly reserved: number; readonly settled: number },
 ): readonly TableRow[] {
   if (!used) return [];
-  const rows: TableRow[] = [[usage, used], ...(of ? [[usageHours, hourRowOf(of, used)] as const] : [])];
-  if (!minute) return rows;
+  if (!minute) return [[usage, used]];
   const tokens = used.input_tokens + used.output_tokens + used.held_tokens;
   const slots: readonly KeySlotRow[] = [
     { key_id: key, slot: reserved, requests: 1, tokens: 0 },
     { key_id: key, slot: settled, requests: 0, tokens },
   ];
-  return [...rows, ...slots.map((row): TableRow => [keySlots, row])];
+  return [[usage, used], ...slots.map((row): TableRow => [keySlots, row])];
 }

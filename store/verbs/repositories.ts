@@ -160,7 +160,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     changes: changesVerbs(driver, writerId),
     leases: driver.leases ?? leaseVerbs(driver, clock),
     sessionOwners: sessionOwnerVerbs(driver),
-    limits: limitVerbs(driver, clock),
+    limits: limitVerbs(driver, writer, clock),
     nodes: nodeVerbs(driver, clock),
     slots: slotVerbs(driver),
     checkValues: checkValueVerbs(driver),

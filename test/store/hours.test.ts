@@ -142,7 +142,7 @@ for (const { name, fresh } of adapters) {
       };
       await store.limits.settle([settlement]);
       await store.limits.settle([settlement]);
-      const [sum] = await store.usage.hours({ by: [] });
+      const [sum] = await settledSums(store, { by: [] });
       assert.deepEqual([sum?.requests, sum?.input_tokens], [1, 5]);
       await store.purge({ usageBefore: DAY + 1 });
       assert.deepEqual(await store.usage.hours({ by: ['hour'] }), []);
