@@ -1,5 +1,5 @@
 // The machine's clock, which a test can set ahead, so that state that a gateway keeps for some seconds expires between two tests.
-import type { Clock } from '../../proxy/base/time/clock.ts';
+import { type Clock, systemClock } from '../../proxy/base/time/clock.ts';
 
 export class ShiftedClock implements Clock {
   #ahead = 0;
@@ -11,8 +11,7 @@ export class ShiftedClock implements Clock {
 
   /** Timers run as usual. Setting the clock ahead ends none of them. */
   after(ms: number, run: () => void): () => void {
-    const timer = setTimeout(run, ms).unref();
-    return () => clearTimeout(timer);
+    return systemClock.after(ms, run);
   }
 
   wallTime(): number {
