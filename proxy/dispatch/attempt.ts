@@ -32,7 +32,10 @@ import { WholeReply } from './reply/whole-reply.ts';
 import type { Composed } from './request/compose.ts';
 
 /** What all attempts of a turn have in common. */
-type Common = Confidential & Pick<RepliedAttempt, 'client' | 'countOutput' | 'counters'>;
+interface Common extends Confidential {
+  readonly request: Pick<RepliedAttempt, 'client' | 'countOutput'>;
+  readonly counters: Counters;
+}
 
 export abstract class Attempt implements RepliedAttempt, ReplyHandler<EventReader | ByteReader> {
   readonly turn: ReplyContext['turn'];
@@ -69,9 +72,9 @@ export abstract class Attempt implements RepliedAttempt, ReplyHandler<EventReade
     this.turn = turn;
     this.provider = provider;
     this.estimateUsage = estimateUsage;
-    this.client = common.client;
+    this.client = common.request.client;
     this.known = common;
-    this.countOutput = common.countOutput;
+    this.countOutput = common.request.countOutput;
     this.counters = common.counters;
     this.account = at.account;
     this.upstream = at.upstream;

@@ -1,11 +1,12 @@
 // The attempts of a turn for one model after another, in one slot (AA75).
 import type { Slot } from '../admission/admission.ts';
+import type { DispatchServices } from './dispatch-services.ts';
 import type { Dispatched, DispatchRequest, FallbackModels } from './request/dispatch-request.ts';
-import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
+import { TurnAttempts } from './turn-attempts.ts';
 
 /** The client gets the answer of the last model that was sent to an account, otherwise that of the requested model. */
 export async function chainedAttempts(
-  services: TurnServices,
+  services: DispatchServices,
   request: DispatchRequest,
   slot: Slot,
   chain: FallbackModels,

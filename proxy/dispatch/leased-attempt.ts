@@ -9,14 +9,12 @@ import type { AdaptedName } from '../turn/provider/adapted.ts';
 import { credentialHeader } from '../turn/provider/api-account.ts';
 import type { HeldEvents, ReplySource } from '../turn/reply/reply-observer.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
+import { type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../upstream/carriers/carrier.ts';
 import { Attempt } from './attempt.ts';
-import type { FollowUps } from './follow-up.ts';
+import type { DispatchServices } from './dispatch-services.ts';
 import type { Attempted, ReplyContext } from './reply/reply-context.ts';
-import type { ReplyObservers } from './reply/reply-observers.ts';
-import { type Composed, type ComposeServices, composeFor } from './request/compose.ts';
-import type { NextSteps } from './retries/next-step.ts';
+import { type Composed, composeFor } from './request/compose.ts';
 import type { OpenRow, TurnProgress } from './retries/turn-progress.ts';
 
 /**
@@ -25,16 +23,13 @@ import type { OpenRow, TurnProgress } from './retries/turn-progress.ts';
  */
 export type AttemptCause = 'first' | 'resend' | FailureCause;
 
-export interface AttemptServices extends ComposeServices {
-  readonly credentials: AccountCredentials;
-  readonly observers: ReplyObservers;
-  readonly steps: NextSteps;
-  /** The follow-ups by kind. */
-  readonly followUps: FollowUps;
-}
-
 /** @throws Refusal if the turn cannot be sent to this account in any form */
-export function attemptAt(lease: AccountLease, cause: AttemptCause, progress: TurnProgress, services: AttemptServices): Promise<Attempted> {
+export function attemptAt(
+  lease: AccountLease,
+  cause: AttemptCause,
+  progress: TurnProgress,
+  services: DispatchServices,
+): Promise<Attempted> {
   const { account } = lease;
   progress.account = account;
   progress.bearer = lease.bearer;
@@ -52,7 +47,7 @@ function sendAt(
   cause: AttemptCause,
   own: AccountHeaders,
   progress: TurnProgress,
-  services: AttemptServices,
+  services: DispatchServices,
 ): Promise<Attempted> {
   const { account } = lease;
   let composed: Composed;
@@ -85,7 +80,7 @@ class LeasedAttempt extends Attempt {
   readonly #cause: AttemptCause;
   readonly #composed: Composed;
   readonly #progress: TurnProgress;
-  readonly #services: AttemptServices;
+  readonly #services: DispatchServices;
   /** Undefined until the request is sent. */
   #row: OpenRow | undefined;
   #began = 0;
@@ -95,7 +90,7 @@ class LeasedAttempt extends Attempt {
   /** Aborts the follow-up when the attempt ends, because the client has left. */
   #following: AbortController | undefined;
 
-  constructor(lease: AccountLease, cause: AttemptCause, composed: Composed, progress: TurnProgress, services: AttemptServices) {
+  constructor(lease: AccountLease, cause: AttemptCause, composed: Composed, progress: TurnProgress, services: DispatchServices) {
     super(progress, lease, composed, services.observers.of(sourceOf(lease, composed, progress)));
     this.#lease = lease;
     this.#cause = cause;

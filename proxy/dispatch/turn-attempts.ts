@@ -1,11 +1,10 @@
 // THE LOOP: the attempts of one turn, one account after another, until its client has an answer (Q6).
 import type { Why } from '../../store/schema/logged-rows.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
-import { demandOf, type LackingAccounts } from '../accounts/selection/demand.ts';
+import { demandOf } from '../accounts/selection/demand.ts';
 import type { AccountLease } from '../accounts/selection/lease.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { LiveSocket } from '../sessions/continuity.ts';
-import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import type { CiphertextOrigins } from '../turn/ciphertext-origins.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/errors/failure.ts';
@@ -13,27 +12,18 @@ import { type ErrorCode, noEligibleAccount, Refusal, refusalOf } from '../turn/e
 import { type Attempts, clientGone } from '../turn/reply/turn-result.ts';
 import { hasTiers } from '../turn/tiers.ts';
 import type { Body } from '../turn/turn.ts';
-import type { AccountCredentials } from '../upstream/account-credentials.ts';
-import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import { resultOf } from './attempt.ts';
-import { type AttemptServices, attemptAt } from './leased-attempt.ts';
+import type { DispatchServices } from './dispatch-services.ts';
+import { attemptAt } from './leased-attempt.ts';
 import { isPrewarmRefusal, prewarmed } from './prewarm.ts';
 import type { Attempted } from './reply/reply-context.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './request/dispatch-request.ts';
 import type { NextStep } from './retries/next-step.ts';
 import { repeatAt } from './retries/same-account.ts';
-import { type ProgressServices, TurnProgress } from './retries/turn-progress.ts';
-import { type TierServices, TurnTiers } from './tiers/turn-tiers.ts';
+import { TurnProgress } from './retries/turn-progress.ts';
+import { TurnTiers } from './tiers/turn-tiers.ts';
 import { anchorNotFound, turnSocketOf } from './turn-socket.ts';
-import { type UnansweredServices, unanswered, unchosen } from './unanswered.ts';
-
-export interface TurnServices extends AttemptServices, ProgressServices, UnansweredServices {
-  readonly credentials: AccountCredentials;
-  readonly websockets: WebsocketSupport;
-  readonly histories: WebsocketHistories;
-  readonly lacking: LackingAccounts;
-  readonly tiers: TierServices;
-}
+import { unanswered, unchosen } from './unanswered.ts';
 
 /** The codes with which selection refuses a turn because it found no account. */
 const NO_ACCOUNT: ReadonlySet<string | null> = new Set<ErrorCode>([
@@ -45,7 +35,7 @@ const NO_ACCOUNT: ReadonlySet<string | null> = new Set<ErrorCode>([
 
 export class TurnAttempts {
   readonly progress: TurnProgress;
-  readonly #services: TurnServices;
+  readonly #services: DispatchServices;
   readonly #request: DispatchRequest;
   readonly #slot: Slot;
   /** The account of the last attempt, and why it was chosen. */
@@ -56,7 +46,7 @@ export class TurnAttempts {
   #tiers: TurnTiers | undefined;
 
   /** @param earlier the attempts for earlier models of the chain */
-  constructor(services: TurnServices, request: DispatchRequest, slot: Slot, earlier?: TurnAttempts) {
+  constructor(services: DispatchServices, request: DispatchRequest, slot: Slot, earlier?: TurnAttempts) {
     this.#services = services;
     this.#request = request;
     this.#slot = slot;

@@ -1,22 +1,17 @@
 // The answer to a client if no account has answered its turn: the last failure, or a refusal that states how to continue (Q3, Q10).
-import type { Selection } from '../accounts/selection/selection.ts';
 import { noteErrorClass } from '../turn/errors/error-class.ts';
 import type { Failure } from '../turn/errors/failure.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import { safeParam } from '../turn/errors/sanitise.ts';
 import { clientError } from './client-error.ts';
+import type { DispatchServices } from './dispatch-services.ts';
 import type { DispatchEnd } from './request/dispatch-request.ts';
-import { isQuotaOfAll, type NextSteps } from './retries/next-step.ts';
+import { isQuotaOfAll } from './retries/next-step.ts';
 import type { TurnProgress } from './retries/turn-progress.ts';
 import { anchorNotFound, prewarmImpossible } from './turn-socket.ts';
 
-export interface UnansweredServices {
-  readonly steps: NextSteps;
-  readonly selection: Selection;
-}
-
 /** The answer after the last attempt. */
-export function unanswered(progress: TurnProgress, { steps, selection }: UnansweredServices): DispatchEnd {
+export function unanswered(progress: TurnProgress, { steps, selection }: DispatchServices): DispatchEnd {
   const { turn, demand, failures, socket } = progress;
   const last = failures.at(-1) as Failure;
   const param = safeParam(last.error.param);
@@ -35,7 +30,7 @@ export function unanswered(progress: TurnProgress, { steps, selection }: Unanswe
 }
 
 /** The refusal if no account could be chosen for the first attempt. @param refusal the refusal of selection */
-export function unchosen(progress: TurnProgress, refusal: Refusal, { steps }: UnansweredServices): Refusal {
+export function unchosen(progress: TurnProgress, refusal: Refusal, { steps }: DispatchServices): Refusal {
   if (steps.refusesConversation(progress, refusal)) return anchorNotFound();
   return progress.hasSkipped && refusal.code === 'no_eligible_account' ? prewarmImpossible() : refusal;
 }

@@ -5,8 +5,9 @@ import type { Counters } from '../base/process/metrics.ts';
 import { SlicedWork, smallTurnBegins } from '../base/process/slices.ts';
 import { chainedAttempts } from '../dispatch/chained-attempts.ts';
 import type { TurnClient } from '../dispatch/client.ts';
+import type { DispatchServices } from '../dispatch/dispatch-services.ts';
 import type { ChainedRequest, DispatchEnd, DispatchedTurn, DispatchRequest, Payload } from '../dispatch/request/dispatch-request.ts';
-import { TurnAttempts, type TurnServices } from '../dispatch/turn-attempts.ts';
+import { TurnAttempts } from '../dispatch/turn-attempts.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
@@ -44,9 +45,9 @@ interface ReadRequest {
 
 export class DispatchedTurns {
   readonly #services: DispatchedTurnServices;
-  readonly #dispatch: TurnServices;
+  readonly #dispatch: DispatchServices;
 
-  constructor(services: DispatchedTurnServices, dispatch: TurnServices) {
+  constructor(services: DispatchedTurnServices, dispatch: DispatchServices) {
     this.#services = services;
     this.#dispatch = dispatch;
   }

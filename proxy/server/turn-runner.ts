@@ -4,9 +4,9 @@ import type { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
 import type { AnswerHandler } from '../answers/answer-handler.ts';
 import type { Log } from '../base/process/log.ts';
 import type { TurnClient } from '../dispatch/client.ts';
+import type { DispatchServices } from '../dispatch/dispatch-services.ts';
 import type { CloseReply } from '../dispatch/reply/reply-context.ts';
 import type { DispatchedTurn } from '../dispatch/request/dispatch-request.ts';
-import type { TurnServices } from '../dispatch/turn-attempts.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
@@ -21,7 +21,7 @@ export interface RunnerServices extends DispatchedTurnServices {
 }
 
 export interface TurnHandlers {
-  readonly dispatch: TurnServices;
+  readonly dispatch: DispatchServices;
   /** The handlers of kinds that need no account. */
   readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
 }

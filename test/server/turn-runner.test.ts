@@ -7,7 +7,7 @@ import { BodyMemory } from '../../proxy/base/bytes/body-memory.ts';
 import { UploadMeter } from '../../proxy/base/bytes/upload-meter.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { HttpClient } from '../../proxy/clients/http/http-client.ts';
-import type { TurnServices } from '../../proxy/dispatch/turn-attempts.ts';
+import type { DispatchServices } from '../../proxy/dispatch/dispatch-services.ts';
 import { type RunnerServices, TurnRunner } from '../../proxy/server/turn-runner.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { liveTurnOf } from '../support/live-turn.ts';
@@ -15,7 +15,7 @@ import { liveTurnOf } from '../support/live-turn.ts';
 test('a client whose answer cannot be written loses its connection, and does not wait for the rest', async (context) => {
   const { turn, faults } = liveTurnOf();
   const services = { accounting: { settle: () => 0 }, turnMetrics: { record() {} }, log: { debugs: false } };
-  const runner = new TurnRunner(services as unknown as RunnerServices, { dispatch: {} as TurnServices, answers: {} });
+  const runner = new TurnRunner(services as unknown as RunnerServices, { dispatch: {} as DispatchServices, answers: {} });
   const server = createServer((request, response) => {
     response.writeHead = () => {
       throw new Error('a bad head');

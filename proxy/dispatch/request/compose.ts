@@ -1,8 +1,5 @@
 // Makes the request of one attempt. Rules edit it for the account, then the account's provider encodes it.
-import type { CompactPaths } from '../../accounts/compact-paths.ts';
-import type { ModelOf } from '../../accounts/selection/demand.ts';
 import type { AccountLease } from '../../accounts/selection/lease.ts';
-import type { Continuity } from '../../sessions/continuity.ts';
 import { ItemPlaces } from '../../turn/errors/item-places.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AdaptedName } from '../../turn/provider/adapted.ts';
@@ -15,6 +12,7 @@ import type { AccountHeaders } from '../../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../../upstream/carriers/carrier.ts';
 import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
 import type { Upload } from '../client.ts';
+import type { DispatchServices } from '../dispatch-services.ts';
 import type { TurnProgress } from '../retries/turn-progress.ts';
 
 export interface Composition extends EncodedAttempt {
@@ -42,18 +40,12 @@ export interface Composed {
   readonly upload: Upload | undefined;
 }
 
-export interface ComposeServices {
-  readonly continuity: Continuity;
-  readonly compactPaths: CompactPaths;
-  readonly models: { readonly accountModel: ModelOf };
-}
-
 /** Makes the request of a turn's next attempt. @param own the headers of its account @throws Refusal, or an error of the encoding */
 export function composeFor(
   progress: TurnProgress,
   { account, provider, upstream }: AccountLease,
   own: AccountHeaders,
-  services: ComposeServices,
+  services: DispatchServices,
 ): Composed {
   const { turn, work, socket, continuation } = progress;
   const { payload, estimateUsage } = progress.request;
@@ -87,7 +79,7 @@ export function composeFor(
 }
 
 /** The account with the way in which it compacts at the moment. */
-function compacting(account: AccountConfig, turn: LiveTurn, compactPaths: CompactPaths): AccountConfig {
+function compacting(account: AccountConfig, turn: LiveTurn, compactPaths: DispatchServices['compactPaths']): AccountConfig {
   if (account.compact !== 'auto' || !isCompaction(turn.route.kind)) return account;
   return { ...account, compact: compactPaths.of(account) };
 }

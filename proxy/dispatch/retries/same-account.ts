@@ -5,7 +5,8 @@ import type { AccountLease } from '../../accounts/selection/lease.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import { resultOf } from '../attempt.ts';
-import { type AttemptServices, attemptAt } from '../leased-attempt.ts';
+import type { DispatchServices } from '../dispatch-services.ts';
+import { attemptAt } from '../leased-attempt.ts';
 import type { Attempted } from '../reply/reply-context.ts';
 import type { TurnProgress } from './turn-progress.ts';
 
@@ -16,7 +17,12 @@ export interface Judged {
 }
 
 /** @param failed an attempt with a failure, before which the client may have seen a part of the reply */
-export async function repeatAt(lease: AccountLease, failed: Attempted, progress: TurnProgress, services: AttemptServices): Promise<Judged> {
+export async function repeatAt(
+  lease: AccountLease,
+  failed: Attempted,
+  progress: TurnProgress,
+  services: DispatchServices,
+): Promise<Judged> {
   const { account, provider } = lease;
   const { socket } = progress;
   const { credentials, compactPaths } = services;

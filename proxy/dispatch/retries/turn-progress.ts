@@ -13,7 +13,7 @@ import type { LackReason } from '../../turn/provider/lack.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Body, UpstreamErrorClass, Work } from '../../turn/turn.ts';
 import type { AccountCredentials } from '../../upstream/account-credentials.ts';
-import type { Client, Upload } from '../client.ts';
+import type { Upload } from '../client.ts';
 import type { DispatchedTurn, DispatchRequest } from '../request/dispatch-request.ts';
 import type { TurnSocket } from '../turn-socket.ts';
 import type { RetryBudget, RetryBudgets } from './retry-budget.ts';
@@ -57,8 +57,6 @@ const SHORTEST_SECRET = 8;
 export class TurnProgress implements Confidential {
   readonly request: DispatchRequest;
   readonly turn: DispatchedTurn;
-  readonly client: Client;
-  readonly countOutput: DispatchRequest['countOutput'];
   readonly counters: Counters;
   /** The request as the rules left it, which can be changed between attempts; undefined if its body passes unread. */
   readonly work: Work | undefined;
@@ -106,11 +104,9 @@ export class TurnProgress implements Confidential {
 
   /** @param earlier the attempts for earlier models of the chain */
   constructor(request: DispatchRequest, services: ProgressServices, socket: TurnSocket | undefined, earlier?: TurnProgress) {
-    const { turn, payload, client, countOutput } = request;
+    const { turn, payload } = request;
     this.request = request;
     this.turn = turn;
-    this.client = client;
-    this.countOutput = countOutput;
     this.counters = services.counters;
     this.work = payload.kind === 'json' ? payload.work : undefined;
     this.socket = socket;

@@ -102,9 +102,8 @@ export async function sendTestTurn(subject: TestSubject, asked: Body, over: 'htt
   const { request, adapted = [] } = composed;
   const source = { turn, account, provider, continuation: NO_CONTINUATION, keepResponse: undefined, isUnstored: true };
   const common = {
-    client,
+    request: { client, countOutput: () => undefined },
     counters: new Counters(),
-    countOutput: () => undefined,
     secrets: () => [credentials.secretOf(account, generation.loaded.bearers.get(account.id)) ?? []].flat(),
     prompt: () => promptOf(work.body),
   };
