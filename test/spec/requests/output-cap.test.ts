@@ -112,6 +112,22 @@ describe('[CR1] [Q18] a reply ends at the cap that its account was not told', ()
   }
 });
 
+test('[CR1] [RB8] a native turn of a key with a cap is served by an account that refuses the member, over HTTP and a websocket', async () => {
+  await gate.reconfigure((draft) => {
+    draft.accounts[0].drop_fields = [];
+  });
+  const { status, text } = await gate.send(NATIVE, { body: turnBody(`say: ${SAID}`) });
+  assert.equal(status, 200, text);
+  assertEvents(eventsOf(text).map(({ data }) => data));
+  await assertLeft();
+  using socket = await connect(gate, NATIVE);
+  const events = await socket.turn(turnBody(`say: ${SAID}`));
+  assertEvents(events.filter(({ sequence_number }) => sequence_number !== undefined));
+  await gate.reconfigure((draft) => {
+    draft.accounts[0].drop_fields = ['max_output_tokens'];
+  });
+});
+
 test('[CR1] a reply within the cap is not touched', async () => {
   const { json } = await gate.send(PUBLIC, { body: publicTurn({ input: 'say: hi' }) });
   assert.deepEqual([json.status, json.output.at(-1).content[0].text], ['completed', 'hi']);
