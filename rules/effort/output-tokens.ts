@@ -1,9 +1,11 @@
 // Applies the key's output-token policy: refuses a larger cap, and sets a missing one to the key's maximum (CR1).
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
-import { isAbsent } from '../../proxy/turn/json/json.ts';
+import { asList, isAbsent } from '../../proxy/turn/json/json.ts';
 import { isCompaction } from '../../proxy/turn/routes/kinds.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
+import { isTrigger } from '../../proxy/turn/trigger-item.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 
 const CAP = 'max_output_tokens';
@@ -11,7 +13,8 @@ const CAP = 'max_output_tokens';
 /**
  * An omitted cap is set, because a model's own maximum may be above the key's. Agent backends refuse the member by name (RB8), so only an
  * account whose `keep_fields` has it gets a cap that its client did not write. If an account does not get the cap, dispatch ends the reply
- * there. The cap is not set on compactions: only an effort is added there (F1.4), and a truncated compaction is useless.
+ * there. The cap is not set on compactions, native trigger turns among them: only an effort is added there (F1.4), and a truncated compaction
+ * is useless.
  */
 export const outputTokens = rule({
   name: 'output-tokens',
@@ -21,7 +24,7 @@ export const outputTokens = rule({
     if (!policy) return SKIP;
     const asked = body[CAP];
     if (isAbsent(asked)) {
-      if (isCompaction(turn.route.kind)) return SKIP;
+      if (isCompaction(turn.route.kind) || endsInTrigger(body)) return SKIP;
       body[CAP] = policy.max;
       return undefined;
     }
@@ -39,3 +42,5 @@ export const outputTokens = rule({
     return key.output_tokens ? `caps output at ${key.output_tokens.max} tokens` : `does nothing: key ${key.id} has no output-token policy`;
   },
 });
+
+const endsInTrigger = ({ input }: Body): boolean => isTrigger(asList(input).at(-1));

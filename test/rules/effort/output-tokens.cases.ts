@@ -34,6 +34,11 @@ export const OUTPUT_TOKENS: readonly Case[] = [
   },
   { name: '[F1.4] nothing is added to compact dispatch', options: { key, kind: 'compact' }, body: { input: [] } },
   {
+    name: '[F1.4] nothing is added to a native trigger turn',
+    options: { key, kind: 'responses' },
+    body: { input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }, { type: 'compaction_trigger' }] },
+  },
+  {
     name: '[CR1] Chat is refused at max_tokens',
     options: { key, kind: 'chat' },
     body: { messages: [], max_tokens: 1001 },
