@@ -173,11 +173,12 @@ export abstract class Attempt implements RepliedAttempt, ReplyHandler<EventReade
   }
 
   #send(): Sending {
-    const { slot, turn } = this;
-    const { carrier, streamCarrier, websocketCarrier } = this.upstream;
-    if (turn.dispatchedKind?.reply === 'piped') return streamCarrier.send(this.#request, this.#reading(pipedReply));
-    if (this.#upload) return streamCarrier.send(this.#request, this.#reading(wholeReply));
-    if (!slot) return carrier.send(this.#request, this);
+    const { slot, turn, upstream } = this;
+    // A carrier is made when it is first read.
+    if (turn.dispatchedKind?.reply === 'piped') return upstream.streamCarrier.send(this.#request, this.#reading(pipedReply));
+    if (this.#upload) return upstream.streamCarrier.send(this.#request, this.#reading(wholeReply));
+    if (!slot) return upstream.carrier.send(this.#request, this);
+    const { websocketCarrier } = upstream;
     this.#reused = websocketCarrier.isOpen(slot);
     if (this.#reused) this.#authorization = slot.authorization;
     else this.counters.add('upstream_websockets');
