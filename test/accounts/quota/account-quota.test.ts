@@ -54,6 +54,16 @@ describe('evidence and its age', () => {
     assert.equal(quota.stateAt(NOW + 31 * MINUTE).remaining, 0.6);
   });
 
+  test('the windows of a repeated statement have its time, and those that were stored before keep theirs', () => {
+    const quota = quotaOf(statement([window(40, 5 * HOUR)]));
+    const stored = quota.toStored();
+    for (const minute of [1, 2]) quota.record(statement([window(40, 5 * HOUR)]), NOW + minute * MINUTE);
+    assert.deepEqual(
+      [stored, quota.toStored()].map(({ windows }) => windows.map(({ at }) => at)),
+      [[NOW], [NOW + 2 * MINUTE]],
+    );
+  });
+
   test('a window is ignored after its reset', () => {
     const quota = quotaOf(statement([window(90, MINUTE), window(20, HOUR, WEEK)]));
     assert.equal(quota.stateAt(NOW + MINUTE).remaining, 0.8);

@@ -100,6 +100,16 @@ describe('a lease', () => {
     selection.configure(pool.assignments.map(({ account }) => ({ ...take().account, id: account, max_concurrent: 1 })));
     assert.ok(selection.candidates.inFlight('north') >= 1);
   });
+
+  test('has the account and the bearer of the configuration with which its turn began', async () => {
+    const { accounts, selection, take } = await selectionOf({ pool: FIRST, bearers: { north: 'earlier' } });
+    const before = take();
+    const later = accounts.map((one) => ({ ...one, label: 'later' }));
+    selection.configure(later, { bearers: new Map([['north', 'later']]) });
+    const after = take();
+    assert.deepEqual([before.bearer, after.bearer], ['earlier', 'earlier']);
+    assert.equal(after.account, accounts[0]);
+  });
 });
 
 describe('a soft pin', () => {

@@ -86,6 +86,8 @@ export interface SelectionWorld {
   readonly accounts?: readonly string[];
   readonly weights?: Readonly<Record<string, number>>;
   readonly caps?: Readonly<Record<string, number>>;
+  /** The static bearers of the configuration. */
+  readonly bearers?: Readonly<Record<string, string>>;
   /** The candidates for `model-a`; by default its cohort is all accounts. */
   readonly candidates?: Candidates;
   readonly admission?: Partial<AdmissionConfig>;
@@ -132,7 +134,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
       account: (id) => accounts.find((one) => one.id === id),
     }),
   });
-  const loaded = { bearers: new Map<string, string>() };
+  const loaded = { bearers: new Map(Object.entries(options.bearers ?? {})) };
   selection.configure(accounts, loaded);
   const limits: AdmissionConfig = { ...WAIT, ...options.admission };
   admission.configure({ stream: limits } as Record<AdmissionClass, AdmissionConfig>);
