@@ -1,5 +1,6 @@
 // The bytes of an attempt's body: JSON, or a multipart form if the client sent a form that is passed on.
 import { randomUUID } from 'node:crypto';
+import { lastingBytes } from '../../base/bytes/lasting-bytes.ts';
 import type { Body, Turn } from '../turn.ts';
 import { isBodyFile } from './body-file.ts';
 import { FormEncoding, LINE_BREAK } from './form-encoding.ts';
@@ -16,15 +17,7 @@ export const encodeJson = (body: Body): EncodedBody => ({ contentType: 'applicat
 
 /** The JSON of a turn's body. It is a promise for a large turn, whose body is written in parts. */
 export const turnBytes = (body: Body, { bodyBytes, key, large }: Pick<Turn, 'bodyBytes' | 'key' | 'large'>): Buffer | Promise<Buffer> =>
-  large ? writeLargeJson(body, { key: key.id, bytes: bodyBytes }) : bytesOf(JSON.stringify(body), body.stream === true);
-
-/** The connection holds the body as long as a stream lasts. A part of Node's pool would keep 64 KiB, most of which other bytes have used. */
-function bytesOf(json: string, lasts: boolean): Buffer {
-  if (!lasts) return Buffer.from(json);
-  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(json));
-  bytes.write(json);
-  return bytes;
-}
+  large ? writeLargeJson(body, { key: key.id, bytes: bodyBytes }) : lastingBytes(JSON.stringify(body));
 
 /** Writes a form from the parts that the rules read, so that the account reads the same form as the rules. */
 export function encodeForm(body: Body): EncodedBody {
