@@ -106,7 +106,7 @@ test('the text has mode, accounts and reasons, and the effect of each rule on it
   assert.match(out, /\n {2}Pool team, key ci, model model-b:\n/);
   assert.match(out, /\n {4}mode {6}full is configured: full by override, since serving_modes of Pool team says full/);
   assert.match(out, /\n {6}south {3}no: its assignment is not eligible\n/);
-  assert.match(out, /\n {4}output-tokens +request +caps output at 100 tokens\n/);
+  assert.match(out, /\n {4}output-tokens +request attempt +caps output at 100 tokens\n/);
 });
 
 const window = (tokens: number) => ({ context_window: tokens, max_context_window: tokens });
