@@ -12,11 +12,11 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { Sink } from '../../turn/reply/sink.ts';
 import type { PartReader } from '../../turn/rules/rule.ts';
 import type { Body } from '../../turn/turn.ts';
-import { FORM_ROOM_BYTES, FormUpload } from './bodies/form-upload.ts';
+import { ClientForms } from './bodies/client-forms.ts';
 import type { FieldMap } from './bodies/form-writer.ts';
 import { type ParsedBody, parseBody, parseLargeBody } from './bodies/json-body.ts';
-import { bodyOfForm, boundaryOf, readForm } from './bodies/multipart-form.ts';
-import { askForBody, type BodyOptions, decoderOf, readBody } from './bodies/request-body.ts';
+import { bodyOfForm, readForm } from './bodies/multipart-form.ts';
+import { askForBody, type BodyOptions, readBody } from './bodies/request-body.ts';
 import { checkUpload, openUpload } from './bodies/upload.ts';
 import { CollectSink, ItemCollector } from './replies/collect-sink.ts';
 import { pipeAnswer } from './replies/piped-answer.ts';
@@ -31,12 +31,6 @@ export interface HttpClientOptions {
   readonly uploads: UploadMeter;
   readonly counters: Counters;
 }
-
-/** Bytes that a file upload may have in addition to its file, for fields, headers of parts and delimiters. */
-const FORM_BYTES = 65_536;
-
-/** The bytes that a streamed upload may hold: its fields, and the buffers of its streams. */
-const STREAMED_BYTES = 1_048_576;
 
 /** The size from which parsing a body takes about as long as a slice. Those of two clients then do not follow each other at once. */
 const SLICE_BYTES = 524_288;
@@ -54,7 +48,8 @@ export class HttpClient implements TurnClient {
   readonly #guard: BodyMemory;
   readonly #uploads: UploadMeter;
   readonly #counters: Counters;
-  #form: FormUpload | undefined;
+  /** Undefined for a request whose body is not read as a form. */
+  #forms: ClientForms | undefined;
 
   constructor(turn: LiveTurn, { request, response, guard, uploads, counters }: HttpClientOptions) {
     this.#turn = turn;
@@ -107,43 +102,12 @@ export class HttpClient implements TurnClient {
     return body;
   }
 
-  /** Reads the multipart form of a file upload. The file stays in memory until the turn ends. @throws Refusal */
-  async form(): Promise<readonly FormPart[]> {
-    const options = this.#bodyOptions();
-    const { limits } = options;
-    const parts = await readForm(this.#request, { ...options, limits: { ...limits, request_body_bytes: limits.file_bytes + FORM_BYTES } });
-    this.#hold(parts.reduce((sum, part) => sum + (part.kind === 'file' ? part.bytes.length : 0), 0));
-    return parts;
+  form(): Promise<readonly FormPart[]> {
+    return this.#openForms().held();
   }
 
-  /** Reads a multipart body up to its file. @throws Refusal */
-  async parts(reader: Required<PartReader>): Promise<(map?: FieldMap) => Upload> {
-    const request = this.#request;
-    const { limits, timeouts } = this.#turn;
-    const boundary = boundaryOf(request.headers['content-type']);
-    const decoder = decoderOf(request);
-    if (Number(request.headers['content-length'] ?? 0) > limits.upload_bytes + FORM_ROOM_BYTES) {
-      this.#counters.add('bodies_too_large');
-      throw new Refusal('request_too_large');
-    }
-    this.#hold(STREAMED_BYTES, () => this.#form?.displace());
-    askForBody(request, this.#response);
-    const form = new FormUpload(request, {
-      boundary,
-      reader,
-      decoder: decoder?.(),
-      expansionRatio: limits.expansion_ratio,
-      bytes: limits.upload_bytes,
-      idleMs: timeouts.client_body_idle_ms,
-      smallPieces: limits.body_small_pieces,
-      counters: this.#counters,
-      meter: this.#uploads,
-      key: this.#turn.identity?.key.id,
-    });
-    this.#form = form;
-    this.#response.once('close', () => form.close());
-    await form.ready();
-    return (map) => form.open(map);
+  parts(reader: Required<PartReader>): Promise<(map?: FieldMap) => Upload> {
+    return this.#openForms().streamed(reader);
   }
 
   /** Checks the headers of the body. The returned function starts to read the body. Null for a method without a body. @throws Refusal */
@@ -165,13 +129,13 @@ export class HttpClient implements TurnClient {
   }
 
   answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {
-    this.#form?.close();
+    this.#forms?.close();
     writeAnswer(this.#response, status, headers, body);
   }
 
   /** Sends a refusal. After a part of the answer was sent, it ends the connection instead. */
   refuse(refusal: Refusal): void {
-    this.#form?.close();
+    this.#forms?.close();
     if (this.shown) breakOff(this.#response);
     else writeRefusal(this.#response, refusal, this.#turn.id);
   }
@@ -182,6 +146,13 @@ export class HttpClient implements TurnClient {
 
   pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd> {
     return pipeAnswer(reply, this.#response, options);
+  }
+
+  #openForms(): ClientForms {
+    const hold = (bytes: number, displaced?: () => void): void => this.#hold(bytes, displaced);
+    const parts = { request: this.#request, response: this.#response, uploads: this.#uploads };
+    this.#forms = new ClientForms({ ...parts, body: this.#bodyOptions(), hold });
+    return this.#forms;
   }
 
   /** @throws Refusal */
