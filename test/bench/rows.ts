@@ -1,5 +1,15 @@
 // The rows of the table: each with its measurement, its reference and its bounds.
-import { AGENT_ACCOUNT, CHAT_ACCOUNT, GATEWAY, GATEWAY_CHAT, GATEWAY_MESSAGES, GATEWAY_V1, REFERENCE, UNDICI } from './relays/crew.ts';
+import {
+  AGENT_ACCOUNT,
+  CHAT_ACCOUNT,
+  GATEWAY,
+  GATEWAY_CAPPED,
+  GATEWAY_CHAT,
+  GATEWAY_MESSAGES,
+  GATEWAY_V1,
+  REFERENCE,
+  UNDICI,
+} from './relays/crew.ts';
 import { chatAccountStreams, chatAccountTurns } from './scenarios/chat-accounts.ts';
 import { compressionCost } from './scenarios/compression.ts';
 import { convergence } from './scenarios/convergence.ts';
@@ -82,6 +92,11 @@ export const ROWS: readonly Row[] = [
   row('latency', 'latency added at 1 connection, p50', 'µs', addedLatency, 'added latency', times(2), bare(1.3)),
   row('sse-paced', 'CPU per million events, 200 streams × 50/s', 's', pacedStreams, 'cpu per paced event', times(1.15), bare(1)),
   row('sse-flat', 'CPU per million events, flat out', 's', flatStreams, 'cpu per flat event', times(1.1), bare(0.8)),
+  row('sse-capped', '… for a key with a cap of output tokens', 's', flatStreams, 'cpu per flat event', times(2), {
+    subject: GATEWAY_CAPPED,
+    reference: GATEWAY,
+    aim: times(1.5),
+  }),
   row('chat', '… translated to Chat', 's', chatStreams, 'cpu per translated event', times(2), {
     subject: GATEWAY_CHAT,
     reference: GATEWAY,

@@ -63,8 +63,7 @@ export function requestOf({ path, key, model = MODEL, stream, session = SESSION 
     model,
     ...content,
     ...(stream ? { stream: true } : {}),
-    // A Messages client names no cache, and a Chat account gets a digest of its name, so the plan is in the instructions for these. The cap
-    // equals that of Chat.
+    // A Messages client names no cache, and a Chat account gets a digest of its name, so the plan is in the instructions for these.
     ...(messages ? { max_tokens: 32_000, system: plan } : { prompt_cache_key: plan }),
     ...(chat ? {} : { instructions: plan }),
   });

@@ -17,6 +17,7 @@ export const SLOW: Readonly<Record<string, string>> = {
   'test/cli/store-trouble.test.ts': 'waits until a locked store is reported',
   'test/gateway/arrival.test.ts': 'clients whose bytes are late by a second',
   'test/gateway/process.test.ts': 'starts the program twice, and drains it',
+  'test/gateway/websocket-torture.test.ts': 'a reply that breaks off at bytes of a sample, and in the long run at each byte',
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
   'test/nodes/database-gone.test.ts': 'stops and starts a PostgreSQL of its own, and waits for deadlines of two seconds',
   'test/nodes/forwarding.test.ts': 'starts two nodes for each case',

@@ -8,6 +8,8 @@ import { type Relay, startNode } from './relay.ts';
 
 export const GATEWAY = 'poolgate';
 export const GATEWAY_V1 = 'poolgate /v1';
+/** Streams of a key with a cap of output tokens. */
+export const GATEWAY_CAPPED = 'poolgate with a cap';
 export const GATEWAY_CHAT = 'poolgate chat';
 export const GATEWAY_MESSAGES = 'poolgate messages';
 export const AGENT_ACCOUNT = 'agent account';

@@ -10,7 +10,10 @@ import type { Stage, Upstream } from '../stage.ts';
 import { type Post, requestOf } from '../wire.ts';
 import { type Relay, startNode } from './relay.ts';
 
+/** A key with every policy. Its cap of output tokens is above every reply. */
 export const KEY = 'pg-bench-key';
+/** A key with every policy but a cap of output tokens. With a cap, the gateway counts the texts of each stream of an agent account. */
+export const STREAM_KEY = 'pg-bench-key-for-streams';
 /** A key of a Pool without an eligible account. */
 export const CLOSED_KEY = 'pg-bench-key-of-a-closed-pool';
 /** A key that may use every model. */
@@ -54,7 +57,7 @@ export function writeConfig(stage: Stage, { accounts, keys, chat, ...settings }:
   const assignments = ids.map((account) => ({ account }));
   const key = (id: string, secret: string, pool: string): object => ({ id, pool, secret_sha256: [hash('sha256', secret, 'hex')] });
   const limits = { requests_per_minute: MANY, tokens_per_day: MANY * 100, concurrent: 100_000 };
-  const policy = { models: MODELS, reasoning_effort: { allow_up_to: 'high' }, output_tokens: { max: 32_000 } };
+  const policy = { models: MODELS, reasoning_effort: { allow_up_to: 'high' }, limits };
   const config = {
     listen: { port },
     admin: { port: 0 },
@@ -74,7 +77,8 @@ export function writeConfig(stage: Stage, { accounts, keys, chat, ...settings }:
       { id: 'closed', label: 'Closed', assignments: assignments.slice(0, 1).map((one) => ({ ...one, eligible: false })) },
     ],
     keys: [
-      ...Array.from({ length: keys }, (_, i) => ({ ...key(`key-${i}`, keyNumber(i), 'team'), ...policy, limits })),
+      ...Array.from({ length: keys }, (_, i) => ({ ...key(`key-${i}`, keyNumber(i), 'team'), ...policy, output_tokens: { max: MANY } })),
+      { ...key('streams', STREAM_KEY, 'team'), ...policy },
       key('closed', CLOSED_KEY, 'closed'),
       key('uploads', UPLOAD_KEY, 'team'),
       { ...key('limited', LIMITED_KEY, 'team'), limits: { requests_per_day: 1 } },

@@ -1,7 +1,7 @@
 // Memory of streams: the bytes of each idle stream, and the bytes held for a reader that has stopped reading.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GATEWAY, NATIVE_PATH, REFERENCE, relaysOf } from '../relays/crew.ts';
-import { KEY } from '../relays/gateway.ts';
+import { STREAM_KEY } from '../relays/gateway.ts';
 import { type Relay, residentOf } from '../relays/relay.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 import type { Stage } from '../stage.ts';
@@ -24,7 +24,7 @@ export async function idleStreams({ stage, effort, sheet }: Measurement): Promis
     const relay = await startRelay();
     await warmUp(stage, relay);
     const before = await residentOf(relay);
-    const requests = [requestOf({ path: NATIVE_PATH, key: KEY, stream: IDLE })];
+    const requests = [requestOf({ path: NATIVE_PATH, key: STREAM_KEY, stream: IDLE })];
     const load = { port: relay.port, requests, connections: IDLE_STREAMS, warmSeconds: 1, seconds: 3_600 };
     const loading = await startLoad(stage, load);
     const after = await residentOf(relay);
@@ -40,7 +40,7 @@ export async function stalledReader({ stage, effort, sheet }: Measurement): Prom
     const relay = await startRelay();
     await warmUp(stage, relay);
     const before = await residentOf(relay);
-    const stalled = await startStalled(stage, relay.port, requestOf({ path: NATIVE_PATH, key: KEY, stream: LONG }));
+    const stalled = await startStalled(stage, relay.port, requestOf({ path: NATIVE_PATH, key: STREAM_KEY, stream: LONG }));
     let most = 0;
     for (let look = 0; look < LOOKS; look++) {
       await sleep(LOOK_MS);
@@ -56,7 +56,7 @@ export async function stalledReader({ stage, effort, sheet }: Measurement): Prom
 
 /** Compiles the code and grows the buffers, as in a process that has served for a while. */
 async function warmUp(stage: Stage, relay: Relay): Promise<void> {
-  const requests = [requestOf({ path: NATIVE_PATH, key: KEY, stream: WARM })];
+  const requests = [requestOf({ path: NATIVE_PATH, key: STREAM_KEY, stream: WARM })];
   const loading = await startLoad(stage, { port: relay.port, requests, connections: WARM_CONNECTIONS, warmSeconds: 1, seconds: 1 });
   await loading.report();
 }

@@ -1,7 +1,7 @@
 // Many connections of one process for minutes: what each holds, whether that grows, and how late events arrive.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GATEWAY, NATIVE_PATH, REFERENCE, startReference } from '../relays/crew.ts';
-import { KEY, startGateway, USUAL } from '../relays/gateway.ts';
+import { STREAM_KEY, startGateway, USUAL } from '../relays/gateway.ts';
 import { residentOf } from '../relays/relay.ts';
 import type { Measurement } from '../sheet.ts';
 import { startLoad } from '../streams.ts';
@@ -32,7 +32,7 @@ export async function scaledStreams({ stage, effort, sheet }: Measurement): Prom
     const load = (connections: number, stream: Plan, warmSeconds: number, measured: number) =>
       startLoad(stage, {
         port: relay.port,
-        requests: [requestOf({ path: NATIVE_PATH, key: KEY, stream })],
+        requests: [requestOf({ path: NATIVE_PATH, key: STREAM_KEY, stream })],
         connections,
         warmSeconds,
         seconds: measured,
@@ -59,7 +59,7 @@ export async function scaledWebsockets({ stage: bare, effort, sheet }: Measureme
   const { stage, stop } = await withWebsockets(bare);
   // In the end all of them have a turn at the same time.
   const relay = await startGateway(stage, { ...USUAL, admission: { websocket: { running: SOCKETS } } });
-  const connected = (connections: number) => startClients(stage, { port: relay.port, path: NATIVE_PATH, key: KEY, connections });
+  const connected = (connections: number) => startClients(stage, { port: relay.port, path: NATIVE_PATH, key: STREAM_KEY, connections });
   const warming = await connected(WARM.connections);
   await warming.turns(1);
   await warming.stop();

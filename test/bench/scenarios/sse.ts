@@ -1,7 +1,7 @@
 // Streams: processor time per event at the pace of a provider and at full speed, and the delay of a paced event.
 import { cost } from '../cost.ts';
-import { type Contender, crewOf, GATEWAY, GATEWAY_CHAT, GATEWAY_MESSAGES } from '../relays/crew.ts';
-import { KEY } from '../relays/gateway.ts';
+import { type Contender, crewOf, GATEWAY, GATEWAY_CAPPED, GATEWAY_CHAT, GATEWAY_MESSAGES } from '../relays/crew.ts';
+import { KEY, STREAM_KEY } from '../relays/gateway.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 import { type Report, startLoad } from '../streams.ts';
 import { type Plan, requestOf } from '../wire.ts';
@@ -30,7 +30,9 @@ export async function pacedStreams(measurement: Measurement): Promise<void> {
 
 export async function flatStreams(measurement: Measurement): Promise<void> {
   const { stage, effort, sheet } = measurement;
-  await alternate(effort.runs, await crewOf(stage), async (contender) => {
+  const crew = await crewOf(stage);
+  const capped = crew.filter(({ name }) => name === GATEWAY).map((native) => ({ ...native, name: GATEWAY_CAPPED }));
+  await alternate(effort.runs, [...crew, ...capped], async (contender) => {
     const { used, report } = await streamed(measurement, contender, FLAT, 'flat');
     sheet.add('cpu per flat event', contender.name, used / report.events);
   });
@@ -70,7 +72,7 @@ export async function streamed(
   { connections, plan }: Streams,
   label: string,
 ): Promise<{ readonly used: number; readonly report: Report }> {
-  const requests = [requestOf({ path, key: KEY, stream: plan })];
+  const requests = [requestOf({ path, key: name === GATEWAY_CAPPED ? KEY : STREAM_KEY, stream: plan })];
   const loading = await startLoad(stage, { port: relay.port, requests, connections, warmSeconds: 1, seconds: effort.seconds });
   let report: Report | undefined;
   const used = await cost(stage, relay, `${label}-${name}`, async () => {

@@ -2,7 +2,7 @@
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
 import { GATEWAY, NATIVE_PATH, startWebsocketRelay } from '../relays/crew.ts';
-import { KEY, startGateway } from '../relays/gateway.ts';
+import { STREAM_KEY, startGateway } from '../relays/gateway.ts';
 import { type Relay, residentOf } from '../relays/relay.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 import type { Stage } from '../stage.ts';
@@ -21,7 +21,7 @@ const RELAYS: readonly (readonly [name: string, start: (stage: Stage) => Promise
 ];
 
 const clientsOf = (stage: Stage, { port }: Relay, connections: number): Promise<Clients> =>
-  startClients(stage, { port, path: NATIVE_PATH, key: KEY, connections });
+  startClients(stage, { port, path: NATIVE_PATH, key: STREAM_KEY, connections });
 
 /** Each connection has had a turn, so both of its sides are open. Each measurement has its own process, as for streams. */
 export async function idleWebsockets({ stage: bare, effort, sheet }: Measurement): Promise<void> {
