@@ -6,7 +6,7 @@ import { postgres } from '../../support/postgres.ts';
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
 import { GATEWAY, NATIVE_PATH, startWebsocketRelay } from '../relays/crew.ts';
-import { STREAM_KEY, startGateway, USUAL } from '../relays/gateway.ts';
+import { KEY, startGateway, USUAL } from '../relays/gateway.ts';
 import type { Relay } from '../relays/relay.ts';
 import type { Measurement } from '../sheet.ts';
 import type { Stage } from '../stage.ts';
@@ -36,7 +36,7 @@ export async function forwardedFrames({ stage: bare, effort, sheet }: Measuremen
     workers.push({
       name,
       relay,
-      clients: await startClients(stage, { port: relay.port, path: NATIVE_PATH, key: STREAM_KEY, connections: CONNECTIONS }),
+      clients: await startClients(stage, { port: relay.port, path: NATIVE_PATH, key: KEY, connections: CONNECTIONS }),
     });
   }
   const load = async ({ name, clients }: (typeof workers)[number], seconds: number): Promise<number> => {
