@@ -25,6 +25,8 @@ export interface Load {
   readonly connections: number;
   readonly warmSeconds: number;
   readonly seconds: number;
+  /** Whether the connections stay open after the report, until `stop`. */
+  readonly keepsOpen?: boolean;
 }
 
 /** A generator each of whose connections has received a part of a reply. */
@@ -39,8 +41,9 @@ export interface Loading {
 const MARGIN_MS = 60_000;
 let files = 0;
 
-export function startLoad(stage: Stage, { port, requests, connections, warmSeconds, seconds }: Load): Promise<Loading> {
-  return run(stage, port, requests, [connections, warmSeconds, seconds].map(String), (warmSeconds + seconds) * 1_000);
+export function startLoad(stage: Stage, { port, requests, connections, warmSeconds, seconds, keepsOpen = false }: Load): Promise<Loading> {
+  const options = [...[connections, warmSeconds, seconds].map(String), ...(keepsOpen ? ['keep'] : [])];
+  return run(stage, port, requests, options, (warmSeconds + seconds) * 1_000);
 }
 
 /** Starts one stream whose reader stops at its first bytes. */

@@ -208,7 +208,8 @@ static void stall(void) {
   report((double)(now_ns() - began) / SECOND);
 }
 
-static void load(double warm, double seconds) {
+/** @param keeps whether the connections stay open after the report, until this process is ended */
+static void load(double warm, double seconds, int keeps) {
   int64_t began = now_ns();
   while (shown < wanted || now_ns() - began < warm * SECOND) turn_of_events(10);
   reply_count = event_count = byte_count = error_count = replies.count = events.count = 0;
@@ -216,11 +217,13 @@ static void load(double warm, double seconds) {
   began = now_ns();
   while (now_ns() - began < seconds * SECOND) turn_of_events(10);
   report((double)(now_ns() - began) / SECOND);
+  while (keeps) turn_of_events(-1);
 }
 
 int main(int argc, char **argv) {
   int stalls = argc == 4 && strcmp(argv[3], "stall") == 0;
-  if (!stalls && argc != 6) return fprintf(stderr, "usage: client PORT REQUESTS_FILE (CONNECTIONS WARM SECONDS | stall)\n"), 2;
+  int keeps = argc == 7 && strcmp(argv[6], "keep") == 0;
+  if (!stalls && !keeps && argc != 6) return fprintf(stderr, "usage: client PORT REQUESTS_FILE (CONNECTIONS WARM SECONDS [keep] | stall)\n"), 2;
   end_with_parent();
   signal(SIGPIPE, SIG_IGN);
   struct rlimit most;
@@ -236,5 +239,5 @@ int main(int argc, char **argv) {
   epoll = epoll_create1(0);
   for (int i = 0; i < wanted; i++) dial(&connections[i]);
   if (stalls) stall();
-  else load(atof(argv[4]), atof(argv[5]));
+  else load(atof(argv[4]), atof(argv[5]), keeps);
 }

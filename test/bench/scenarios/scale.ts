@@ -15,11 +15,8 @@ export const SOCKETS = 9_000;
 
 /** What grows once, such as the compiled code and the buffers of a pool, has grown by then. */
 const FIRST_SECONDS = 60;
-/**
- * Before the end of the load, while its connections are open. A look collects all garbage: in a short load the latest hundredth of events
- * would be those of that time.
- */
-const LAST_LOOK_SECONDS = 2;
+/** A look collects all garbage, which stops the relay: looks are before and after the seconds whose events are measured. */
+const LOOK_SECONDS = 5;
 const WARM = { connections: 20, plan: { deltas: 200, perSecond: 0 } };
 
 export async function scaledStreams({ stage, effort, sheet }: Measurement): Promise<void> {
@@ -36,15 +33,17 @@ export async function scaledStreams({ stage, effort, sheet }: Measurement): Prom
         connections,
         warmSeconds,
         seconds: measured,
+        keepsOpen: connections === STREAMS,
       });
     await (await load(WARM.connections, WARM.plan, 1, 1)).report();
     const before = await residentOf(relay);
-    const loading = await load(STREAMS, PACED, FIRST_SECONDS, seconds);
-    const first = await residentOf(relay);
-    const reported = loading.report();
-    await sleep((seconds - LAST_LOOK_SECONDS) * 1_000);
+    const [loading, first] = await Promise.all([
+      load(STREAMS, PACED, FIRST_SECONDS, seconds),
+      sleep((FIRST_SECONDS - LOOK_SECONDS) * 1_000).then(() => residentOf(relay)),
+    ]);
+    const report = await loading.report();
     const last = await residentOf(relay);
-    const report = await reported;
+    await loading.stop();
     if (report.errors > 0 || report.events < 0.9 * STREAMS * PACED.perSecond * seconds)
       throw new Error(`${name}: streams broke: ${JSON.stringify(report)}`);
     sheet.add('memory per scaled stream', name, kilobytes(last - before, STREAMS));
