@@ -21,6 +21,13 @@ export function seedRow({ daily, all }: { readonly daily: number; readonly all: 
   return Array.from({ length: ALL_CASES ? all : daily }, (_, number) => first + number);
 }
 
+/** The seeds of a row, then up to nine times as many more until the cases drawn suffice. For a property of which a case may be no example. */
+export function* seedsUntil(suffices: () => boolean, row: readonly number[]): Generator<number> {
+  yield* row;
+  const next = (row.at(-1) ?? 0) + 1;
+  for (let seed = next; seed < next + 9 * row.length && !suffices(); seed++) yield seed;
+}
+
 /** The numbers from 0 to `count`, without `count`. */
 export const numbersTo = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
 
