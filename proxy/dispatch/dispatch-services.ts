@@ -1,6 +1,6 @@
 // The services of dispatch, which all of its files share.
 import type { CompactPaths } from '../accounts/compact-paths.ts';
-import { LackingAccounts, type ModelOf } from '../accounts/selection/demand.ts';
+import { LackingAccounts, type ModelOf } from '../accounts/selection/lacking-accounts.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Continuity } from '../sessions/continuity.ts';

@@ -1,7 +1,7 @@
 // THE LOOP: the attempts of one turn, one account after another, until its client has an answer (Q6).
 import type { Why } from '../../store/schema/logged-rows.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
-import { demandOf } from '../accounts/selection/demand.ts';
+import { scopeOf } from '../accounts/scope.ts';
 import type { AccountLease } from '../accounts/selection/lease.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { LiveSocket } from '../sessions/continuity.ts';
@@ -140,9 +140,20 @@ export class TurnAttempts {
     const { counters, lacking, selection } = this.#services;
     const { progress } = this;
     const { continuation, origins, socket } = progress;
-    const onGone = (left: () => void): (() => void) => client.onGone(left);
+    const { hard, soft, affinity } = continuation;
     const fit = lacking.of(turn, body, origins);
-    progress.demand = demandOf({ turn, continuation, fit, tiers: this.#tiers?.demand, slot: this.#slot, onGone });
+    progress.demand = {
+      turn,
+      scope: scopeOf(turn),
+      lacking: fit.lacking,
+      lossy: fit.lossy,
+      tiers: this.#tiers?.demand,
+      hard,
+      soft: hard === undefined ? soft : undefined,
+      affinity,
+      onGone: (left) => client.onGone(left),
+      deadline: this.#slot.deadline,
+    };
     for (const account of progress.demand.lacking.keys()) progress.tried.add(account);
     progress.budget.turn(turn.now());
     counters.add('turns');

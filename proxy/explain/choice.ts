@@ -1,5 +1,5 @@
 // Explains which account the next turn would go to: by its session, otherwise by the Pool's strategy (Q7, Q10).
-import { lackRefusal } from '../accounts/selection/demand.ts';
+import { lackRefusal } from '../accounts/selection/lacking-accounts.ts';
 import type { OverflowReason } from '../turn/tiers.ts';
 import type { Facts, LiveSource } from './facts.ts';
 

@@ -1,5 +1,5 @@
 // Runs a request through its rules and encodes it for each account that could take it, as in a turn. Nothing is sent (AA85).
-import { LackingAccounts } from '../accounts/selection/demand.ts';
+import { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
 import { type Composition, composeFrame, composeJson } from '../dispatch/request/compose.ts';
 import type { PreviewedAttempt, PreviewedRequest, TurnPreview, TurnPreviews } from '../explain/facts.ts';
 import type { Generation } from '../server/generation.ts';
@@ -77,7 +77,7 @@ export class GatewayPreviews implements TurnPreviews {
       for (const { account: id } of pool.assignments) {
         const account = turn.generation.accounts.get(id);
         if (!account || (turn.model && !this.#serves(turn, id))) continue;
-        const lack = fit?.lacking.get(id) ?? this.#windowLack(prepared, id);
+        const lack = fit.lacking.get(id) ?? this.#windowLack(prepared, id);
         accounts.set(id, lack ? { lack, ...NOT_SENT } : await this.#attemptAt(account, providerOf(account), prepared));
       }
       return { refused: undefined, hard, accounts, leastCost: (prices) => expected.costAt(prices).least / NANOS_PER_USD };

@@ -6,7 +6,7 @@ import { ProbeClaims } from '../../proxy/accounts/health/probe-claims.ts';
 import { RefusedCredentials } from '../../proxy/accounts/health/refused-credentials.ts';
 import { AccountQuota, type StoredQuota } from '../../proxy/accounts/quota/account-quota.ts';
 import { Quota } from '../../proxy/accounts/quota/quota.ts';
-import { type Demand, demandOf, type SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
+import type { Demand, SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
 import type { AccountLease } from '../../proxy/accounts/selection/lease.ts';
 import { Selection } from '../../proxy/accounts/selection/selection.ts';
 import type { SharedCapacity } from '../../proxy/accounts/selection/shared-capacity.ts';
@@ -178,8 +178,10 @@ export class GatewayNode {
       model: { id: MODEL },
       generation: this.#generation,
     };
-    const slot = { deadline: clock.now() + LIMITS.wait_ms };
-    const demand = demandOf({ turn, continuation: { hard: undefined, soft, affinity }, slot, onGone: NEVER });
+    const demand: Demand = {
+      ...{ turn, scope: MODEL, lacking: new Map(), lossy: new Set() },
+      ...{ hard: undefined, soft, affinity, onGone: NEVER, deadline: clock.now() + LIMITS.wait_ms },
+    };
     this.#budget.turn(clock.now());
     return {
       observe: (account, failure) => this.observe(account, failure),

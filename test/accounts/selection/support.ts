@@ -2,7 +2,8 @@
 import type { AccountRecord, AccountRecords } from '../../../proxy/accounts/account-record.ts';
 import type { QuotaState } from '../../../proxy/accounts/quota/account-quota.ts';
 import { CopiedQuota } from '../../../proxy/accounts/quota/quota-writes.ts';
-import { type Demand, demandOf, type SelectedTurn, type Tried } from '../../../proxy/accounts/selection/demand.ts';
+import { scopeOf } from '../../../proxy/accounts/scope.ts';
+import type { Demand, SelectedTurn, Tried } from '../../../proxy/accounts/selection/demand.ts';
 import type { AccountLease } from '../../../proxy/accounts/selection/lease.ts';
 import { type QuotaView, Selection } from '../../../proxy/accounts/selection/selection.ts';
 import { Sources } from '../../../proxy/accounts/selection/sources.ts';
@@ -154,12 +155,17 @@ export async function selectionOf(options: SelectionWorld = {}) {
       model: { id: 'model-a' },
       generation,
     };
-    return demandOf({
+    return {
       turn: selected,
-      continuation: { hard, soft, affinity: conversation === undefined ? undefined : new FakeAffinity(conversations, conversation) },
-      slot: { deadline: clock.now() + limits.wait_ms },
+      scope: scopeOf(selected),
+      lacking: new Map(),
+      lossy: new Set(),
+      hard,
+      soft,
+      affinity: conversation === undefined ? undefined : new FakeAffinity(conversations, conversation),
       onGone: turn.onGone ?? (() => () => undefined),
-    });
+      deadline: clock.now() + limits.wait_ms,
+    };
   };
 
   const NONE: Tried = new Set();
