@@ -8,7 +8,7 @@ import type { EditOrder } from '../config/file/edits/edit-order.ts';
 import { type FileState, watchFile } from '../config/file/file-watch.ts';
 import { EditError } from '../config/file/yaml-places.ts';
 import { type Reloaded, Reloader, type ReloadPreview } from '../config/loading/reloader.ts';
-import { ConfigError } from '../config/schema/finding.ts';
+import { ConfigError, isError } from '../config/schema/finding.ts';
 import type { Json } from '../turn/json/json.ts';
 import type { Services } from './services.ts';
 
@@ -138,7 +138,10 @@ export class ConfigFollower {
       this.#lastReloadSucceeded = false;
       counters.add('config_reloads_refused');
       if (!(thrown instanceof ConfigError)) log.error('reload_failed', { actor });
-      else for (const { line, column, message } of thrown.findings) log.error('reload_refused', { actor, line, column, message });
+      else
+        for (const { line, column, message } of thrown.findings.filter(isError)) {
+          log.error('reload_refused', { actor, line, column, message });
+        }
       throw thrown;
     }
   }

@@ -63,6 +63,21 @@ describe('the file is reloaded', () => {
     await opens(program, 'mended');
   });
 
+  test('a refused file is reported with its errors only, and not with its warnings', async () => {
+    const refused = program.lines('reload_refused').length;
+    program.save((draft) => {
+      draft.accounts.push({ id: 'spare', preset: 'azure', base_url: 'https://spare.example/openai/v1', credential: 'none' });
+      draft.keys.push({ id: 'lost', pool: 'taem', secret_sha256: [hash('sha256', 'secret-of-lost', 'hex')] });
+    });
+    await program.line('reload_refused', refused);
+    const messages = program.lines('reload_refused').slice(refused).map(({ message }) => message);
+    assert.deepEqual(messages, ["keys[lost].pool: there is no Pool 'taem'; did you mean 'team'?"]);
+    program.save((draft) => {
+      draft.accounts.pop();
+      draft.keys.pop();
+    });
+  });
+
   test('a setting that needs a restart is named, and keeps its running value', async () => {
     await program.line('config_changed', 3);
     const changed = program.lines('config_changed').length;
