@@ -2,6 +2,7 @@
 import type { AccountStatus } from '../../accounts/capacity.ts';
 import { isChallenged } from '../../accounts/health/health-status.ts';
 import type { AdminTarget } from '../admin-target.ts';
+import { unlistedAccounts } from '../replies/status-reply.ts';
 import type { Metric, Sample } from './metrics-page.ts';
 
 const STATES = ['active', 'failing', 'challenge_page', 'no_models', 'reauth_required', 'paused', 'hidden'] as const;
@@ -27,9 +28,7 @@ export function accountMetrics(gateway: AdminTarget): readonly Metric[] {
       labels: ['account', 'state'],
       samples: () => {
         const settings = new Map(configured().map((account) => [account.id, account]));
-        const unlisted = new Set(
-          catalog.accounts.status().flatMap(({ account, failure, models }) => (failure && models === 0 ? account : [])),
-        );
+        const unlisted = unlistedAccounts(catalog.accounts.status());
         return accounts().flatMap(({ account, status: health, models }) => {
           const { paused = false, visible = true } = settings.get(account) ?? {};
           const served = isChallenged({ models }) ? 'challenge_page' : unlisted.has(account) ? 'no_models' : 'active';

@@ -33,6 +33,8 @@ export interface LimitedAccount extends AccountStatus {
 /** The model list of an account, from the last read of this process. */
 export interface CatalogReply {
   readonly account: string;
+  /** The number of models of the last good list. */
+  readonly models: number;
   /** The reason why the last read failed. */
   readonly failure?: string | undefined;
   readonly bytes?: number | undefined;
@@ -93,6 +95,10 @@ export interface StoreStatus {
 
 /** The accounts whose turns wait because a network's guard answers them. */
 export const challengedAccounts = (accounts: readonly LimitedAccount[]): readonly LimitedAccount[] => accounts.filter(isChallenged);
+
+/** The accounts that serve no model, because no read of their list has succeeded. */
+export const unlistedAccounts = (catalogs: readonly CatalogReply[]): ReadonlySet<string> =>
+  new Set(catalogs.flatMap(({ account, failure, models }) => (failure !== undefined && models === 0 ? account : [])));
 
 const CONFIG: Schema<Json> = {
   json: { type: 'object', description: 'The running configuration; private values are replaced by marks that can be compared.' },
@@ -222,7 +228,7 @@ export const STATUS: Schema<StatusReply> = open(
       catalogs: list(
         'Model lists by account.',
         open(
-          object({ account: text('Id of the account.') }, undefined, {
+          object({ account: text('Id of the account.'), models: integer('Of the last good list.') }, undefined, {
             failure: text('Why the last read failed.'),
             bytes: integer('Of the list.'),
             ms: number('Of the read.'),

@@ -1,5 +1,5 @@
 // Writes the state of the gateway as text for 80 columns: accounts with their quota, Pools, busy classes, counters.
-import type { LimitedAccount, StatusReply } from '../../admin/replies/status-reply.ts';
+import { type LimitedAccount, type StatusReply, unlistedAccounts } from '../../admin/replies/status-reply.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
 type NodeStatus = NonNullable<StatusReply['sharing']>['nodes'][number];
@@ -72,7 +72,7 @@ function noteLines({ account, compaction }: LimitedAccount, { catalogs, now }: S
 function stateOf(
   { account, status, cooldown, paused, visible }: LimitedAccount,
   quota: QuotaStatus | undefined,
-  { now, pools }: StatusReply,
+  { catalogs, now, pools }: StatusReply,
 ): string {
   if (status === 'reauth_required') return 'login required';
   if (paused) return 'paused';
@@ -82,6 +82,7 @@ function stateOf(
   if (!mine.some(({ assigned }) => assigned.includes(account))) return 'not assigned';
   if (quota?.status === 'exhausted') return quota.until === null ? 'out of quota' : `no quota ${timeSpan(quota.until - now)}`;
   if (cooldown) return phaseText(cooldown.phase, cooldown.until, now);
+  if (unlistedAccounts(catalogs).has(account)) return 'no models';
   return quota?.status === 'reserved' ? 'reserved' : status;
 }
 
@@ -107,10 +108,13 @@ function lengthOf(seconds: number): string {
 
 const POOL_WIDTHS = [20, 14, 42] as const;
 
-function poolLines({ accounts, pools, quota }: StatusReply): readonly string[] {
+function poolLines({ accounts, catalogs, pools, quota }: StatusReply): readonly string[] {
   const refused = new Set([
-    ...accounts.flatMap(({ account, status, cooldown, visible }) => (!visible || status !== 'active' || cooldown ? account : [])),
+    ...accounts.flatMap(({ account, status, cooldown, paused, visible }) =>
+      paused || !visible || status !== 'active' || cooldown ? account : [],
+    ),
     ...quota.flatMap(({ account, status }) => (status === 'exhausted' ? account : [])),
+    ...unlistedAccounts(catalogs),
   ]);
   return [
     row(POOL_WIDTHS, ['POOL', 'STRATEGY', 'ACCOUNTS THAT TAKE TURNS']),

@@ -103,10 +103,9 @@ describe('[RB1] [RB3] a model list that is refused', () => {
       const found = report.checks.find(({ message }) => message.includes('model list of account north')) ?? assert.fail(report.out);
       assert.deepEqual([found.level, found.message], ['problem', `The model list of account north cannot be read: ${said}.`]);
       assert.match(found.advice ?? '', advice);
-      assert.match(
-        (await poolgate(['status', '--config', path])).out,
-        new RegExp(`^ {2}last read of its model list failed: ${cause}$`, 'm'),
-      );
+      const { out: text } = await poolgate(['status', '--config', path]);
+      assert.match(text, new RegExp(`^north +no models .*\\n(?: {40,}.*\\n)* {2}last read of its model list failed: ${cause}$`, 'm'));
+      assert.match(text, /^team +fill_first +1 of 2: south$/m);
 
       const [north, south] = (await call(gate, 'list_accounts')).accounts;
       assert.deepEqual([north.state, north.cause, north.catalog.failure], ['no_models', cause, cause]);
