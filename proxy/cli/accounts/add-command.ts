@@ -5,6 +5,7 @@ import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import { ConfigError, isError } from '../../config/schema/finding.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
+import { takenFile } from '../gateway/taken-file.ts';
 import { poolNamed } from '../pool-named.ts';
 import { accountChecks } from './account-checks.ts';
 import { accountEdits } from './account-edits.ts';
@@ -48,6 +49,7 @@ export function addAccountAdd(account: Command, io: Io): void {
         const next = oauth ? [`next: poolgate account login ${id}`] : [];
         const lines = [`account '${id}' was added to ${options.config}, for Pool '${pool}'`, ...checked, ...next];
         io.out(options.json ? json({ id, pool, checked, login: oauth }) : `${lines.join('\n')}\n`);
+        await takenFile(options.config, io);
       } finally {
         await written.discard();
       }

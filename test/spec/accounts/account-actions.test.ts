@@ -30,6 +30,29 @@ let turns = 0;
 /** Each call starts another conversation, so no turn goes to the account of an earlier one. */
 const turn = () => ({ body: { model: 'model-a', input: `hello ${turns++}` } });
 
+test('account add reports what keeps the running gateway from the new account', async () => {
+  await using program = await startProgram({ here: true });
+  const add = (id: string, variable: string) =>
+    program.poolgate(
+      'account',
+      'add',
+      id,
+      '--api',
+      'responses',
+      '--base-url',
+      'https://provider.example/v1',
+      '--env',
+      variable,
+      '--no-check',
+    );
+  const refused = await add('lost', 'A_VARIABLE_OF_THE_COMMAND_ALONE');
+  assert.deepEqual([refused.code, refused.out], [1, `account 'lost' was added to ${program.path}, for Pool 'team'\n`]);
+  assert.match(
+    refused.err,
+    /^the gateway keeps its configuration; the file has errors:\n\S+:\d+:\d+: accounts\[lost\]\.\S+ the environment variable A_VARIABLE_OF_THE_COMMAND_ALONE is not set\n$/,
+  );
+});
+
 test('[S9] account pause and resume edit the file with its comments, reach the running gateway and leave rows', async () => {
   await using program = await startProgram({
     here: true,
