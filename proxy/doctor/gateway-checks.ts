@@ -9,15 +9,24 @@ import { credentialAdvice } from '../upstream/credentials/credential-advice.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** The answer of the admin listener, or the reason why there is none. */
-export type GatewayAnswer = { readonly status: StatusReply } | { readonly unavailable: string };
+export type GatewayAnswer =
+  | {
+      readonly status: StatusReply;
+      /** A sentence that names the file of the gateway, if it is not that of the command. */
+      readonly otherFile: string | undefined;
+    }
+  | { readonly unavailable: string };
 
 const check = 'gateway';
 
 export async function gatewayDiagnoses(config: Config, answer: GatewayAnswer): Promise<readonly Diagnosis[]> {
-  return 'status' in answer ? runningDiagnoses(config, answer.status) : portDiagnoses(config, answer.unavailable);
+  return 'status' in answer ? runningDiagnoses(config, answer) : portDiagnoses(config, answer.unavailable);
 }
 
-function runningDiagnoses(config: Config, { ready, version, accounts, store, catalogs }: StatusReply): readonly Diagnosis[] {
+function runningDiagnoses(
+  config: Config,
+  { status: { ready, version, accounts, store, catalogs }, otherFile }: Extract<GatewayAnswer, { status: StatusReply }>,
+): readonly Diagnosis[] {
   const found: Diagnosis[] = [];
   if (ready) found.push({ check, level: 'ok', message: 'A gateway runs and takes traffic.' });
   else
@@ -29,7 +38,8 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store, cat
     });
   if (version !== versionOf(config)) {
     const message = 'The running gateway has another configuration than the file.';
-    found.push({ check, level: 'warning', message, advice: 'See `poolgate diff`, then run `poolgate reload`, or restart it.' });
+    const advice = otherFile ?? 'See `poolgate diff`, then run `poolgate reload`, or restart it.';
+    found.push({ check, level: 'warning', message, advice });
   }
   if (store.failing_since !== null) {
     const since = new Date(store.failing_since).toISOString();

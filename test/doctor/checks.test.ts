@@ -93,6 +93,8 @@ test('a running gateway is asked: ready, on this file, and logged in', async (co
     'ok: A gateway runs and takes traffic.',
     'warning: The running gateway has another configuration than the file.',
   ]);
+  const advice = (await doctor(other)).checks.find(({ message }) => message.startsWith('The running gateway has another'))?.advice;
+  assert.match(advice ?? '', /^this gateway runs on \S+, not on \S+config\.yaml: name its file with --config$/);
   gate.fail('south', 'model-a', statusFailure(401, {}, Buffer.from('{}'), Date.now()));
   const report = await doctor(other);
   assert.match(report.of('gateway').join(), /problem: The provider refuses the credential of account south\./);

@@ -5,7 +5,8 @@ import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import type { GatewayAnswer } from '../../doctor/gateway-checks.ts';
 import { addCommand, CommandFailure, type CommonOptions, counted, type Io, json } from '../command.ts';
 import { type AdminAddress, adminOf } from '../gateway/address.ts';
-import { fetchStatus } from '../gateway/calls.ts';
+import { GatewayRefused } from '../gateway/ask.ts';
+import { fetchConfiguration, fetchStatus } from '../gateway/calls.ts';
 
 interface Options extends CommonOptions {
   readonly offline?: boolean;
@@ -37,10 +38,21 @@ export function addDoctor(program: Command, io: Io): void {
 
 async function answerOf(gateway: AdminAddress): Promise<GatewayAnswer> {
   try {
-    return { status: await fetchStatus(gateway) };
+    const [status, otherFile] = await Promise.all([fetchStatus(gateway), otherFileOf(gateway)]);
+    return { status, otherFile };
   } catch (thrown) {
     if (thrown instanceof CommandFailure) return { unavailable: thrown.message };
     throw thrown;
+  }
+}
+
+/** The sentence of the gateway if it runs on another file. */
+async function otherFileOf(gateway: AdminAddress): Promise<string | undefined> {
+  try {
+    await fetchConfiguration(gateway);
+    return undefined;
+  } catch (thrown) {
+    return thrown instanceof GatewayRefused && thrown.code === 'other_file' ? thrown.message : undefined;
   }
 }
 
