@@ -70,7 +70,10 @@ describe('the file is reloaded', () => {
       draft.keys.push({ id: 'lost', pool: 'taem', secret_sha256: [hash('sha256', 'secret-of-lost', 'hex')] });
     });
     await program.line('reload_refused', refused);
-    const messages = program.lines('reload_refused').slice(refused).map(({ message }) => message);
+    const messages = program
+      .lines('reload_refused')
+      .slice(refused)
+      .map(({ message }) => message);
     assert.deepEqual(messages, ["keys[lost].pool: there is no Pool 'taem'; did you mean 'team'?"]);
     program.save((draft) => {
       draft.accounts.pop();
