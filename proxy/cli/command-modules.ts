@@ -5,7 +5,7 @@ import type { Io } from './command.ts';
 /** Adds a command to the program. */
 export type AddCommands = (program: Command, io: Io) => void;
 
-export const COMMAND_MODULES: Readonly<Record<string, () => Promise<AddCommands>>> = {
+const COMMAND_MODULES: Readonly<Record<string, () => Promise<AddCommands>>> = {
   serve: async () => (await import('./commands/serve-options.ts')).addServe,
   init: async () => (await import('./init/init-command.ts')).addInit,
   check: async () => (await import('./commands/check-command.ts')).addCheck,

@@ -23,7 +23,7 @@ export const HOP_HEADER = {
 } as const;
 
 /** The largest accepted age of a request, which covers the difference between the clocks and the time on the network. */
-export const WINDOW_MS = 30_000;
+const WINDOW_MS = 30_000;
 
 const NONCE_BYTES = 16;
 /** The most requests in a window. */

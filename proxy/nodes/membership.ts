@@ -40,7 +40,7 @@ const UNREACHABLE_MS = RENEW_MS + RETRY_MS;
 const LEAVE_MS = 2_000;
 
 /** Another process has the node's name. The message is for the operator. */
-export class NodeNameTaken extends Error {
+class NodeNameTaken extends Error {
   override readonly name = 'NodeNameTaken';
 }
 

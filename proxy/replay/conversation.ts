@@ -78,7 +78,7 @@ const surfaceOf = (path: string): RecordedSurface => {
 const typeOf = (value: string): string =>
   value.startsWith('multipart/form-data') ? `multipart/form-data; boundary=${FORM_BOUNDARY}` : value.replace(/<[^>]*>/g, '');
 
-export function expandedJson(value: Json, now: number): Json {
+function expandedJson(value: Json, now: number): Json {
   if (typeof value === 'string') return expanded(value, { now });
   if (isList(value)) return value.map((element) => expandedJson(element, now));
   if (!isObject(value)) return value;

@@ -62,7 +62,7 @@ function kindOf(value: Json): string {
  * Pairs the elements of two sequences in order. An element without a partner is paired with undefined.
  * @param same comparisons, the strictest first; a partner by a stricter one is preferred
  */
-export function aligned<T>(
+function aligned<T>(
   before: readonly T[],
   after: readonly T[],
   same: readonly ((a: T, b: T) => boolean)[],

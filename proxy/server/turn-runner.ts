@@ -140,7 +140,7 @@ export class TurnRunner {
 }
 
 /** The number of running turns, over HTTP and websockets. A gateway that stops waits for them. */
-export class RunningTurns {
+class RunningTurns {
   /** A number, because a map that changes twice per turn would cost a tenth of the turn in garbage. */
   #count = 0;
   /** Called when the last turn ends. */

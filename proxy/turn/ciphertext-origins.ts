@@ -5,7 +5,7 @@ import type { AccountConfig, OverflowConfig } from './settings.ts';
 import type { Body } from './turn.ts';
 
 /** The items of a turn that one account cannot read. */
-export class ForeignItems {
+class ForeignItems {
   readonly #items: ReadonlySet<Json>;
 
   constructor(items: ReadonlySet<Json>) {

@@ -1,5 +1,5 @@
 // The bytes of the measurements: the requests of the load generator and the answers of the upstream, in the form of recorded traffic.
-import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
+import { modelsWithin } from '../../proxy/rehearsal/model/sample-models.ts';
 
 export const MODEL = 'model-a';
 
@@ -133,7 +133,7 @@ export interface Answers {
 }
 
 export const RESPONSES_ANSWERS: Answers = {
-  models: whole({ models: sampleModels }),
+  models: whole({ models: modelsWithin() }),
   answer: whole(COMPLETED),
   head:
     head('content-type: text/event-stream; charset=utf-8', 'transfer-encoding: chunked', ...quota) +

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { profileNamed } from '../../proxy/rehearsal/account/account-profiles.ts';
+import { PROFILES } from '../../proxy/rehearsal/account/account-profiles.ts';
+import type { RehearsalProfile } from '../../proxy/turn/settings.ts';
 import { HandClock, settled } from '../models/support.ts';
 import { DIGEST, type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -15,7 +16,7 @@ const FLAKY_CYCLE = 9;
 /** Starts the shipped configuration. Its rehearsal accounts run in this process, so they share the clock of the test. */
 function demonstration(clock: HandClock): Promise<TestGateway> {
   const accounts = (shipped.accounts as { id: string; base_url: string }[]).map(({ id, base_url }) => {
-    const profile = profileNamed(base_url.slice('rehearsal:'.length));
+    const profile = PROFILES[base_url.slice('rehearsal:'.length) as RehearsalProfile];
     assert.ok(profile, base_url);
     return { id, profile };
   });

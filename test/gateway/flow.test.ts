@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
+import { modelsWithin } from '../../proxy/rehearsal/model/sample-models.ts';
 import { HandClock } from '../models/support.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { postOf, RawClient } from '../support/raw.ts';
@@ -42,7 +42,7 @@ async function endless(): Promise<{ url: string; sent: () => number; stop: () =>
   };
   const server = createServer((request, response) => {
     if (request.method === 'GET') {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ models: sampleModels }));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ models: modelsWithin() }));
       return;
     }
     request.resume().once('end', () => {

@@ -43,7 +43,7 @@ export function estimateOf(tokens: number, costNanos: number, expected = { token
 }
 
 /** Reserves each turn at the next node. */
-export class World {
+class World {
   readonly clock: HandClock;
   readonly #nodes: readonly Node[];
   #calls = 0;

@@ -1,15 +1,15 @@
 // The provider's endpoints other than turns, its wire words, models and quota.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { profileNamed } from '../../proxy/rehearsal/account/account-profiles.ts';
+import { PROFILES } from '../../proxy/rehearsal/account/account-profiles.ts';
 import { neutralWords } from '../../proxy/rehearsal/shared-exchanges.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { ask, at, get, typesOf } from '../support/rehearsal-client.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 
-const exhausted = profileNamed('exhausted') ?? assert.fail();
-const chatty = profileNamed('chatty') ?? assert.fail();
+const exhausted = PROFILES.exhausted;
+const chatty = PROFILES.chatty;
 const clock = new ManualClock();
 const upstream = await startUpstream({
   clock,

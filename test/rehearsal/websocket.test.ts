@@ -1,7 +1,7 @@
 // The rehearsal provider on websockets: upgrades, turns, anchors, checks, and what a test can see of them.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { profileNamed } from '../../proxy/rehearsal/account/account-profiles.ts';
+import { PROFILES } from '../../proxy/rehearsal/account/account-profiles.ts';
 import { startProviderThread } from '../../proxy/rehearsal/provider-thread.ts';
 import { neutralWords } from '../../proxy/rehearsal/shared-exchanges.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
@@ -10,7 +10,7 @@ import { at, itemsOf, typesOf } from '../support/rehearsal-client.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { connect, refusedUpgrade, type TestSocket } from '../support/websocket.ts';
 
-const chatty = profileNamed('chatty') ?? assert.fail();
+const chatty = PROFILES.chatty;
 const upstream = await startUpstream({
   accounts: [
     'north',

@@ -41,8 +41,7 @@ function portable(event: TestEvent): TestEvent {
 }
 
 /** Whether the event ends a file, which is a test that is in no other. */
-export const isEndOfFile = (event: TestEvent): boolean =>
-  (event.type === 'test:pass' || event.type === 'test:fail') && event.data.nesting === 0;
+const isEndOfFile = (event: TestEvent): boolean => (event.type === 'test:pass' || event.type === 'test:fail') && event.data.nesting === 0;
 
 /**
  * The fields of `/proc/self/stat` with the times of ended children, in hundredths of a second; they are counted from the third field, after

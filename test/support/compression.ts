@@ -4,7 +4,7 @@ import { tokensOfText } from '../../proxy/tokenizer/token-count.ts';
 import { compressText } from '../../rules/compression/compress-text.ts';
 
 /** The outputs of real tools by file name, with their names in docs/compression.md. */
-export const CORPUS = {
+const CORPUS = {
   'search-flat.txt': '`grep -rn`',
   'search-context.txt': '`grep -rn -C2`',
   'search-nul.txt': '`grep -rnZ`',

@@ -76,7 +76,7 @@ function requestOf({ method, body, headers = {}, signal }: RequestOptions) {
 }
 
 /** Sends a request with the test key. */
-export const fetchFrom = (url: string, path: string, init: RequestOptions = {}): Promise<Response> => fetch(url + path, requestOf(init));
+const fetchFrom = (url: string, path: string, init: RequestOptions = {}): Promise<Response> => fetch(url + path, requestOf(init));
 
 /** What `fetch` adds to a request, except for codings. */
 const ADDED = { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node' } as const;

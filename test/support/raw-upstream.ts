@@ -1,7 +1,7 @@
 // An account whose turns a test answers on the socket itself, with bytes that no HTTP server would send.
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
+import { modelsWithin } from '../../proxy/rehearsal/model/sample-models.ts';
 import type { Draft } from './gateway.ts';
 
 export interface RawTurn {
@@ -35,7 +35,7 @@ export class RawUpstream {
 export async function startRawUpstream(answer: (socket: Socket, turn: RawTurn) => void): Promise<RawUpstream> {
   const server = createServer((request, response) => {
     if (request.method === 'GET') {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ models: sampleModels }));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ models: modelsWithin() }));
       return;
     }
     const chunks: Buffer[] = [];

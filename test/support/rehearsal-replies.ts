@@ -1,6 +1,6 @@
 // Exact replies and catalog entries for scripts of the tests' upstream.
 import type { ReplyFault } from '../../proxy/rehearsal/faults/fault.ts';
-import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
+import { modelsWithin } from '../../proxy/rehearsal/model/sample-models.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 
 type Head = { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
@@ -23,7 +23,7 @@ export function replyBytes(bytes: string | Uint8Array, { status = 200, headers =
 
 /** A complete catalog entry, with these members changed. */
 export function modelEntry(changes: JsonObject & { readonly slug: string }): JsonObject {
-  return { ...sampleModels[0], display_name: changes.slug, ...changes };
+  return { ...modelsWithin()[0], display_name: changes.slug, ...changes };
 }
 
 /** The smallest body that a strict provider takes, with these members changed. */

@@ -27,7 +27,7 @@ export const delta = (n: number): string => sse('response.output_text.delta', { 
 export const COMPLETED = sse('response.completed', { sequence_number: 9, response: { id: 'resp_1', status: 'completed', output: [1] } });
 
 /** The account of a reply. It records what dispatch does with it. */
-export class Account implements Sending {
+class Account implements Sending {
   paused = false;
   aborted = false;
   /** The calls in order. */
@@ -75,7 +75,7 @@ export class Wire {
 }
 
 /** Resolves when gathered writes were made, which happens in a microtask. */
-export const written = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const written = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const NOTHING: Continuation = { hard: undefined, soft: undefined, session: undefined, affinity: undefined, states: new Map() };
 

@@ -17,7 +17,7 @@ export interface AttackReport {
   readonly missing?: string;
 }
 
-export const commandFor = ({ attack, seed, case: name }: Found): string =>
+const commandFor = ({ attack, seed, case: name }: Found): string =>
   `npm run torture -- --seed ${seed} --only ${quoted(name === undefined ? attack : `${attack}/${name}`)}`;
 
 const quoted = (text: string): string => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

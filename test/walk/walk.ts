@@ -14,7 +14,7 @@ export interface Walk {
 const ASIDE: ReadonlySet<string> = new Set(['base', 'turn', 'rules']);
 
 /** The room of a file: `proxy/turn/rules/rule.ts` is in `turn`. */
-export const roomOf = (file: string): string => /^proxy\/(\w+)\//.exec(file)?.[1] ?? file.slice(0, file.indexOf('/'));
+const roomOf = (file: string): string => /^proxy\/(\w+)\//.exec(file)?.[1] ?? file.slice(0, file.indexOf('/'));
 
 /** How often neighbours of the list are in different rooms. */
 export const changesOf = (files: readonly string[]): number =>

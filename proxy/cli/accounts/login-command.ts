@@ -50,7 +50,7 @@ export interface LoginCommandOptions {
 }
 
 /** @throws {CommandFailure} with what to do */
-export async function login(place: LoginPlace, { id, grant, anotherUser }: LoginCommandOptions, io: Io): Promise<LoginReply> {
+async function login(place: LoginPlace, { id, grant, anotherUser }: LoginCommandOptions, io: Io): Promise<LoginReply> {
   const state = await place.state(id);
   const account = place.loaded.config.accounts.find((one) => one.id === id);
   if (!account) throw new CommandFailure(`there is no account '${id}'`);
@@ -68,7 +68,7 @@ export async function login(place: LoginPlace, { id, grant, anotherUser }: Login
 }
 
 /** The grant that the options name, otherwise the first one that the account has. */
-export function grantOf(
+function grantOf(
   oauth: OauthCredential,
   id: string,
   { device, browser, paste }: Pick<LoginOptions, 'device' | 'browser' | 'paste'>,
@@ -96,7 +96,7 @@ function addressesOf({ account, addresses }: LoginStateReply): Partial<OauthCred
 }
 
 /** The tokens with the names of a tokens file. */
-export const membersOf = ({ access, refresh, id, account }: Tokens): Readonly<Record<string, string>> => ({
+const membersOf = ({ access, refresh, id, account }: Tokens): Readonly<Record<string, string>> => ({
   ...(access !== undefined && { access_token: access }),
   ...(refresh !== undefined && { refresh_token: refresh }),
   ...(id !== undefined && { id_token: id }),

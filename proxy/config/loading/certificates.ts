@@ -50,7 +50,7 @@ function faultIn(name: keyof TlsMaterial, pem: string): string | undefined {
 const BLOCKS = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** All certificates in a PEM text, the own one first. Undefined if there is none, or one of them is malformed. */
-export function certificatesIn(pem: string): readonly X509Certificate[] | undefined {
+function certificatesIn(pem: string): readonly X509Certificate[] | undefined {
   const blocks = pem.match(BLOCKS);
   try {
     return blocks?.map((block) => new X509Certificate(block));

@@ -12,7 +12,7 @@ addEventListener('popstate', () => {
 });
 
 /** @param {string} href */
-export function go(href) {
+function go(href) {
   history.pushState(null, '', href);
   address.value = here();
   document.getElementById('main')?.focus();

@@ -117,7 +117,7 @@ export function composeFrame(body: Body, composition: Composition, slot: SocketS
 }
 
 /** Makes a request with a body that is passed on. Rules see an empty body. @param upload undefined for methods without a body */
-export function composeStream(upload: Upload | undefined, composition: Composition): Composed {
+function composeStream(upload: Upload | undefined, composition: Composition): Composed {
   const { turn, provider, trim } = composition;
   const out = outgoing(composition, 'http', {});
   Object.assign(out.headers, upload?.headers);

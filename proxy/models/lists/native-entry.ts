@@ -27,7 +27,7 @@ const NEUTRAL: JsonObject = Object.freeze({
 });
 
 /** @param id the exposed id */
-export function nativeEntry(id: string, model: AccountModel, { lender, native, priority }: Lent): JsonObject {
+function nativeEntry(id: string, model: AccountModel, { lender, native, priority }: Lent): JsonObject {
   const lent = LENT.filter((name) => !isAbsent(lender?.[name])).map((name) => [name, lender?.[name]]);
   return Object.freeze({
     ...NEUTRAL,

@@ -11,7 +11,7 @@ import { askedEffort, EFFORTS } from '../../turn/wire/efforts.ts';
  * The level of the model for an effort: the same level, otherwise the nearest declared one below it, otherwise the lowest. If no levels are
  * known, the effort itself. Undefined if the model does not reason.
  */
-export function levelFor(effort: string, levels: readonly string[] | undefined): string | undefined {
+function levelFor(effort: string, levels: readonly string[] | undefined): string | undefined {
   if (!levels || levels.includes(effort)) return effort;
   const known = levels.filter((level) => EFFORTS.includes(level)).sort((a, b) => EFFORTS.indexOf(a) - EFFORTS.indexOf(b));
   const below = known.filter((level) => EFFORTS.indexOf(level) < EFFORTS.indexOf(effort));

@@ -6,7 +6,7 @@ import type { Outgoing } from '../../turn/turn.ts';
 import { apiHeaders } from './request-headers.ts';
 
 /** Whether a field is a list of hints. Only agent backends take them. */
-export const isHint = (name: string): boolean => /^(?:keywords|languages)(?:\[\])?$/.test(name);
+const isHint = (name: string): boolean => /^(?:keywords|languages)(?:\[\])?$/.test(name);
 
 /** The body of the request streams through: of its hints those are named that came before the file. */
 export function transcriptionHead(out: Outgoing, context: EncodedAttempt): RequestHead {

@@ -5,7 +5,7 @@ import { isObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 
 /** Members that the gateway adds, or that a client does not depend on. */
-export const DISPENSABLE = ['include', 'reasoning', 'reasoning.summary'] as const;
+const DISPENSABLE = ['include', 'reasoning', 'reasoning.summary'] as const;
 
 export type DispensableMember = (typeof DISPENSABLE)[number];
 

@@ -23,7 +23,7 @@ import { fileForm } from './responses-files.ts';
 import { imageRequest, nativeImagePath } from './responses-images.ts';
 import { type TurnBodyOptions, turnBody } from './turn-body.ts';
 
-export const TURNS = '/responses';
+const TURNS = '/responses';
 export const COMPACT = '/responses/compact';
 
 /** Statuses of a refused upgrade which mean that the account has no websocket (Q6). */

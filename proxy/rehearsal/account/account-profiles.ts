@@ -1,5 +1,5 @@
 // The profiles of simulated accounts: how an account behaves without a fault script, chosen by `base_url: rehearsal:NAME`.
-import { REHEARSAL_PROFILES, type RehearsalProfile } from '../../turn/settings.ts';
+import type { RehearsalProfile } from '../../turn/settings.ts';
 import type { Fault } from '../faults/fault.ts';
 import { simulatedTokens } from '../model/input-tokens.ts';
 import { type Manners, POLITE } from './manners.ts';
@@ -98,9 +98,3 @@ export const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
   chatty: { description: 'sends comments, quota and metadata events before each turn', sendsPreamble: true },
   unreachable: { description: 'refuses connections', unreachable: true },
 };
-
-/** The profile of `rehearsal:NAME`; the empty name is `steady`. Undefined for an unknown name. */
-export function profileNamed(name: string): AccountProfile | undefined {
-  const known = REHEARSAL_PROFILES.find((profile) => profile === (name || 'steady'));
-  return known && PROFILES[known];
-}

@@ -65,8 +65,6 @@ const SAMPLES: readonly SampleModel[] = [
 export const modelsWithin = (window = Number.POSITIVE_INFINITY): readonly JsonObject[] =>
   SAMPLES.map((sample) => entryOf({ ...sample, context_window: Math.min(sample.context_window, window) }));
 
-export const sampleModels = modelsWithin();
-
 /** The answer to `GET …/models`. */
 export interface SampleCatalog {
   readonly body: string;

@@ -61,7 +61,7 @@ export class StopSequences {
   }
 }
 
-export class StopMatcher {
+class StopMatcher {
   readonly #root: Node;
   #at: Node;
   /** The end of the text so far that may begin a sequence. */

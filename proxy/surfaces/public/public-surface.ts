@@ -35,7 +35,7 @@ export function errorType({ cause }: Failure): string {
 }
 
 /** The only event of a stream that is refused. Its type is the one that the refusal has in a collected answer. */
-export function publicRefusalEvent({ error }: Failure, { error: { type, resets_at } }: Refusal, known: Confidential): Event {
+function publicRefusalEvent({ error }: Failure, { error: { type, resets_at } }: Refusal, known: Confidential): Event {
   const shown = { ...publicError(error, known), type, ...(resets_at === undefined ? {} : { resets_at }) };
   return { type: 'error', data: errorEvent(shown, 0) };
 }

@@ -4,7 +4,7 @@
 /** The greatest depth. Real requests are far less deep, and a recursive rule could recurse much deeper. */
 export const MAX_DEPTH = 128;
 /** JSON of this size is not checked, because it needs little memory at any depth and density. */
-export const UNCHECKED_BYTES = 65_536;
+const UNCHECKED_BYTES = 65_536;
 
 export const [QUOTE, BACKSLASH, COMMA, LIST, OBJECT, LIST_END, OBJECT_END] = [34, 92, 44, 91, 123, 93, 125] as const;
 /**

@@ -89,8 +89,6 @@ export const QUIRKS = {
   cost_in_usage: { apis: BOTH, values: [false, true] },
 } as const satisfies Record<string, Quirk>;
 
-export type QuirkName = keyof typeof QUIRKS | 'effort_values' | 'keep';
-
 export type Quirks = { readonly [Name in keyof typeof QUIRKS]: (typeof QUIRKS)[Name]['values'][number] } & {
   /** The account's word for each level of effort; `off` disables thinking. */
   readonly effort_values: Readonly<Record<string, string>>;

@@ -57,7 +57,7 @@ class FakeEvidence extends CopiedQuota {
 }
 
 /** Quota that the test sets. */
-export class FakeQuota implements QuotaView {
+class FakeQuota implements QuotaView {
   readonly #records: AccountRecords;
   readonly #listeners = new Set<(account: AccountRecord) => void>();
 

@@ -2,11 +2,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
-import { sampleModels } from '../../../proxy/rehearsal/model/sample-models.ts';
+import { modelsWithin } from '../../../proxy/rehearsal/model/sample-models.ts';
 import { COMPLETED } from '../wire.ts';
 import { framesOf } from './frames.ts';
 
-const models = JSON.stringify({ models: sampleModels });
+const models = JSON.stringify({ models: modelsWithin() });
 const answer = JSON.stringify(COMPLETED);
 const frames = framesOf(Number(process.argv[2] ?? 1));
 

@@ -187,7 +187,7 @@ export function ending(
 export const responseId = (id: number): string => `resp_${id}`;
 
 /** Two text deltas between the beginning and the end. Without tokens the usage is null. */
-export function eventsReply(id: number, tokens: Stated | undefined, end: 'completed' | 'incomplete' | 'failed' | 'missing' = 'completed') {
+function eventsReply(id: number, tokens: Stated | undefined, end: 'completed' | 'incomplete' | 'failed' | 'missing' = 'completed') {
   const response = { id: responseId(id), object: 'response', model: 'model-a', output: [] };
   const usage = tokens === undefined ? null : usageOf(tokens);
   const error = end === 'failed' ? { code: 'server_error', message: 'It failed.' } : null;

@@ -11,7 +11,7 @@ import { modelEntry, replyJson } from '../../support/rehearsal-replies.ts';
 import type { Delivery } from './deliveries.ts';
 import type { NanoPrices } from './expected-usage.ts';
 
-export const ACCOUNTS = ['north', 'south', 'east'] as const;
+const ACCOUNTS = ['north', 'south', 'east'] as const;
 export const TEXT_MODELS = ['model-a', 'model-b', 'model-c'] as const;
 
 export const KEYS = {

@@ -1,7 +1,7 @@
 // The manners of simulated accounts: what an ordinary account does and a polite one does not do.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { profileNamed } from '../../../proxy/rehearsal/account/account-profiles.ts';
+import { PROFILES } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { field, file, NATIVE as TRANSCRIBE } from '../../support/audio.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
@@ -12,7 +12,7 @@ import { connect } from '../../support/websocket.ts';
 
 let upstream: Upstream;
 before(async () => {
-  upstream = await startUpstream({ accounts: ['strict', { id: 'polite', profile: profileNamed('polite') ?? assert.fail() }] });
+  upstream = await startUpstream({ accounts: ['strict', { id: 'polite', profile: PROFILES.polite }] });
 });
 after(() => upstream.close());
 

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { profileNamed } from '../../../proxy/rehearsal/account/account-profiles.ts';
+import { PROFILES } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { startUpstream } from '../../support/rehearsal.ts';
 import { ask, at, itemsOf } from '../../support/rehearsal-client.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 
-const picky = profileNamed('picky') ?? assert.fail();
-const polite = profileNamed('polite') ?? assert.fail();
+const picky = PROFILES.picky;
+const polite = PROFILES.polite;
 const upstream = await startUpstream({
   accounts: [
     'north',

@@ -1,7 +1,7 @@
 // Simulated turns, over real sockets.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sampleModels } from '../../../proxy/rehearsal/model/sample-models.ts';
+import { modelsWithin } from '../../../proxy/rehearsal/model/sample-models.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import responseMembers from '../../fixtures/public/response-members.json' with { type: 'json' };
 import { startUpstream } from '../../support/rehearsal.ts';
@@ -261,7 +261,7 @@ test('a compaction trigger and the compact path get exactly one compaction item'
 });
 
 test('the default catalog has an ordinary, a Lite and a small model', () => {
-  const lite = sampleModels.map(({ slug, context_window, use_responses_lite }) => [slug, context_window, use_responses_lite]);
+  const lite = modelsWithin().map(({ slug, context_window, use_responses_lite }) => [slug, context_window, use_responses_lite]);
   assert.deepEqual(lite, [
     ['model-a', 272_000, false],
     ['model-b', 872_000, true],

@@ -29,7 +29,7 @@ export const FULL: ModeDecision = { configured: 'full', effective: 'full', sourc
 export const AUTO_FULL: ModeDecision = { configured: 'auto', effective: 'full', source: 'catalog' };
 
 /** The body that a case expects to be sent. */
-export const expectedBody = ({ body, changes }: Case): Json => plain({ ...body, ...changes });
+const expectedBody = ({ body, changes }: Case): Json => plain({ ...body, ...changes });
 
 /** The value as JSON, so without undefined members. */
 export const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { SimulatedQuota } from '../../../proxy/rehearsal/account/account-profiles.ts';
-import { profileNamed } from '../../../proxy/rehearsal/account/account-profiles.ts';
+import { PROFILES } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { HandClock } from '../../models/support.ts';
@@ -314,11 +314,7 @@ describe('usage reads', () => {
 });
 
 describe('[EV3] an account’s statements of its quota', () => {
-  const chatty = (): RehearsalAccount => {
-    const profile = profileNamed('chatty');
-    if (!profile) throw new Error('there is no chatty profile');
-    return { id: 'north', profile, quota: quota(12.5) };
-  };
+  const chatty = (): RehearsalAccount => ({ id: 'north', profile: PROFILES.chatty, quota: quota(12.5) });
   const QUOTA_HEADER = /^x-agent-(?:primary|secondary|plan|active-limit|credits|preview)/;
   const quotaHeaders = ({ headers }: Reply): readonly string[] => [...headers.keys()].filter((name) => QUOTA_HEADER.test(name));
   const types = ({ text }: Reply): readonly string[] => eventsOf(text).map(({ data }) => data.type);

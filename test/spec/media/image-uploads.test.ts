@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { sampleModels } from '../../../proxy/rehearsal/model/sample-models.ts';
+import { modelsWithin } from '../../../proxy/rehearsal/model/sample-models.ts';
 import { HandClock } from '../../models/support.ts';
 import { BOUNDARY, FORM_TYPE, formOf } from '../../support/form.ts';
 import type { TestGateway } from '../../support/gateway.ts';
@@ -157,7 +157,7 @@ async function breakingAccount(): Promise<{ url: string; after: { bytes: number;
       const head = received.indexOf('\r\n\r\n');
       if (head < 0) return;
       if (received.subarray(0, 4).toString() === 'GET ') {
-        const body = JSON.stringify({ models: sampleModels });
+        const body = JSON.stringify({ models: modelsWithin() });
         socket.end(
           `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
         );

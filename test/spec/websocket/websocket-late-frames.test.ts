@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { sampleModels } from '../../../proxy/rehearsal/model/sample-models.ts';
+import { modelsWithin } from '../../../proxy/rehearsal/model/sample-models.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../../support/native-frames.ts';
@@ -31,7 +31,7 @@ async function scripted(
   const sockets = new Set<WebSocket>();
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ models: sampleModels }));
+    response.end(JSON.stringify({ models: modelsWithin() }));
   });
   const websockets = new WebSocketServer({ server });
   context.after(() => {

@@ -52,7 +52,7 @@ function checkUsage(told: readonly [number, number], { exchanges: { list } }: La
 }
 
 /** The tokens that an answer states. */
-export function usageIn({ body, headers }: Answer): readonly [number, number] | undefined {
+function usageIn({ body, headers }: Answer): readonly [number, number] | undefined {
   const text = body.toString();
   if (headers['content-type']?.startsWith('text/event-stream') !== true) return tokensOf(JSON.parse(text));
   const events = eventsOf(text).map(({ data }) => data as JsonObject | string);

@@ -137,7 +137,7 @@ function checkBlocks(body: Buffer): void {
   expect(!open || last === 'error', told);
 }
 
-export function jsonOf(body: Buffer): JsonObject {
+function jsonOf(body: Buffer): JsonObject {
   try {
     const json = JSON.parse(body.toString());
     if (isObject(json)) return json;

@@ -25,7 +25,7 @@ const COMPLETED = eventText({ type: 'response.completed', sequence_number: 9, re
 export const serverText = (event: JsonObject): Buffer => frame(0x81, eventText(event));
 
 /** A close frame. */
-export function serverClose(code: number, reason: string | Buffer = ''): Buffer {
+function serverClose(code: number, reason: string | Buffer = ''): Buffer {
   const payload = Buffer.alloc(2);
   payload.writeUInt16BE(code);
   return frame(0x88, Buffer.concat([payload, Buffer.from(reason)]));

@@ -12,7 +12,7 @@ import { promptOf } from './provider-record.ts';
 import { type KeyName, secretOf } from './settings.ts';
 import { type SocketAnswer, turnOnSocket } from './socket-client.ts';
 
-export const CALL_KINDS = [
+const CALL_KINDS = [
   'streamed',
   'collected',
   'native',

@@ -22,7 +22,7 @@ const isOverload = (status: number): boolean => status === 503 || status === 529
 const overlap = (one: Span, other: Span): boolean => one.from <= other.to && other.from <= one.to;
 
 /** The periods in which the node could not rely on its database. */
-export const troubles = ({ outages, pulse }: Cluster, { cutOff }: Member): readonly Span[] =>
+const troubles = ({ outages, pulse }: Cluster, { cutOff }: Member): readonly Span[] =>
   [...outages, ...pulse.slow, ...cutOff].map(({ from, to }) => ({ from, to: to + KNOWN_MS }));
 
 const inTrouble = (cluster: Cluster, { members, span }: Told): boolean =>

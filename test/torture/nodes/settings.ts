@@ -8,7 +8,7 @@ import type { Draft } from '../../support/gateway.ts';
 
 export const MOST_CONCURRENT = { account: 5, key: 4 } as const;
 export const REQUESTS_PER_MINUTE = 60;
-export const TOKENS_PER_MINUTE = 40_000;
+const TOKENS_PER_MINUTE = 40_000;
 
 /** The accounts by Pool. */
 const ACCOUNTS = { open: ['open-1', 'open-2'], capped: ['capped-1'], login: ['login-1', 'login-2'] } as const;

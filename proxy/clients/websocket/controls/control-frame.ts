@@ -5,7 +5,7 @@ import { asString, isList, type Json, type JsonObject } from '../../../turn/json
 import type { Body } from '../../../turn/turn.ts';
 
 export const INTERRUPT = 'response.interrupt';
-export const STEER = 'response.steer';
+const STEER = 'response.steer';
 
 /** Types of other frames that clients are known to send. They need no action. */
 const UNUSED: ReadonlySet<Json | undefined> = new Set(['response.processed', 'response.append']);

@@ -6,7 +6,7 @@ import { text } from '../config-rows.ts';
 import { type AccountRow, hasCredential } from './account-row.ts';
 
 /** The paths that requests add to the address. */
-export const API_PATHS = [
+const API_PATHS = [
   '/responses',
   '/chat/completions',
   '/models',

@@ -68,7 +68,7 @@ export function runs(account: ApiAccountConfig, tool: TurnNeeds['hosted'][number
 const QUIRK_OF = { image: 'images', file: 'files', audio: 'audio' } as const;
 
 /** Whether an image, a file or audio can be sent to the account in its form. */
-export function takesInput(
+function takesInput(
   { modality, form }: Pick<NeededInput, 'modality' | 'form'>,
   { account, model }: Pick<Asked, 'account' | 'model'>,
 ): boolean {

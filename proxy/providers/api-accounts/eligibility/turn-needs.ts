@@ -79,8 +79,7 @@ const MODALITY_OF: Readonly<Record<string, NeededInput['modality']>> = {
 };
 
 /** The type of an item. A message without a type has a role. */
-export const itemType = (item: JsonObject): string | undefined =>
-  asString(item.type) ?? (typeof item.role === 'string' ? 'message' : undefined);
+const itemType = (item: JsonObject): string | undefined => asString(item.type) ?? (typeof item.role === 'string' ? 'message' : undefined);
 
 function read(body: Body): TurnNeeds {
   const items = isList(body.input) ? body.input : [];

@@ -93,7 +93,7 @@ function eventsOfPart(part: Json, place: JsonObject): readonly JsonObject[] {
 }
 
 /** A text in one delta, and its end. An empty text has no delta. */
-export function textEvents({ delta, done, member }: StreamedText, text: string, place: JsonObject): readonly JsonObject[] {
+function textEvents({ delta, done, member }: StreamedText, text: string, place: JsonObject): readonly JsonObject[] {
   const ended = { type: done, ...place, [member]: text };
   return text === '' ? [ended] : [{ type: delta, ...place, delta: text }, ended];
 }

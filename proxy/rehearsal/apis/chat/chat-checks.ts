@@ -28,14 +28,14 @@ export function checkChat(chat: CheckedChat): void {
   refuseByQuirks(chat);
 }
 
-export const messagesOf = ({ messages }: JsonObject): readonly JsonObject[] => asList(messages).filter(isObject);
+const messagesOf = ({ messages }: JsonObject): readonly JsonObject[] => asList(messages).filter(isObject);
 
-export function refuse(param: string, message: string, code = 'invalid_value'): never {
+function refuse(param: string, message: string, code = 'invalid_value'): never {
   throw new SimulatedError(400, code, message, param);
 }
 
 /** The function of a declared tool, or of a call. */
-export const functionOf = (tool: unknown): JsonObject => (isObject(tool) && isObject(tool.function) ? tool.function : {});
+const functionOf = (tool: unknown): JsonObject => (isObject(tool) && isObject(tool.function) ? tool.function : {});
 
 function refuseWrongTools({ tools, tool_choice: choice, parallel_tool_calls: parallel }: JsonObject): void {
   const names = asList(tools).map((tool) => asString(functionOf(tool).name) ?? '');

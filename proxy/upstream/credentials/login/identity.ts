@@ -22,6 +22,3 @@ function claimIn(claims: Json | undefined, way: readonly string[]): string | und
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
-
-/** The name of the claim for operators. */
-export const claimName = (claim: Claim = DEFAULT_CLAIM): string => (typeof claim === 'string' ? claim : claim.join(' > '));
