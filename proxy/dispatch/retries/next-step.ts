@@ -137,10 +137,14 @@ export const isQuotaOfAll = ({ demand }: Pick<TurnProgress, 'demand'>, { cause }
 /**
  * Whether the client gets another error. Failures of the credential or the socket, and the page of a network's guard, are never relayed. An
  * exhausted quota is stated with the soonest reset of all accounts (Q3), in a separate answer if nothing was shown, because native clients
- * do not read it inside a stream (RB22). Streams of the compatible surface begin with it.
+ * do not read it inside a stream (RB22).
  */
 const isReworded = (progress: TurnProgress, failure: Failure): boolean =>
   failure.cause === 'credential' ||
   failure.cause === 'challenge_page' ||
   progress.socket?.isAtFault(failure) === true ||
-  ((progress.turn.client === 'websocket' || progress.turn.surface.refusalEvent === undefined) && isQuotaOfAll(progress, failure));
+  (!beginsWithRefusal(progress) && isQuotaOfAll(progress, failure));
+
+/** Whether the client gets a refusal as the first event of its stream (F1.8, Q17), and not as an answer or frame with a status. */
+const beginsWithRefusal = ({ turn: { client, surface }, request }: TurnProgress): boolean =>
+  client === 'http' && request.client.streams && surface.refusalEvent !== undefined && surface.refusesByStatus !== true;

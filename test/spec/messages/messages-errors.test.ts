@@ -139,6 +139,21 @@ describe('[AM10] [AM11] [AM12] the envelope', () => {
     assert.match(json.error.message, UNTIL);
   });
 
+  for (const [how, refusal] of [
+    ['with a status', replyJson({ error: { type: 'usage_limit_reached', message: 'Spent.' } }, { status: 429 })],
+    ['inside its reply', 'refuse inside usage_limit_reached'],
+  ] as const) {
+    for (const stream of [false, true]) {
+      test(`[AM12] a first refusal for quota that states no reset says when the Pool asks again: ${how}, ${stream ? 'stream' : 'whole'}`, async () => {
+        await using own = await startGateway({ upstream: { accounts: ['north'] } });
+        own.upstream.next('north', refusal);
+        const { status, json } = await own.send(MESSAGES, { body: ask({ stream }) });
+        assert.deepEqual([status, json.error.type], [429, 'rate_limit_error']);
+        assert.match(json.error.message, UNTIL);
+      });
+    }
+  }
+
   test('[AM12] overload is 529 with Retry-After', async () => {
     await using full = await startGateway({
       upstream: { accounts: ['north'] },
