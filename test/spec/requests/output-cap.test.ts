@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { turnBody } from '../../support/rehearsal-replies.ts';
+import { replyBytes, turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 
@@ -131,6 +131,22 @@ test('[CR1] [RB8] a native turn of a key with a cap is served by an account that
 test('[CR1] a reply within the cap is not touched', async () => {
   const { json } = await gate.send(PUBLIC, { body: publicTurn({ input: 'say: hi' }) });
   assert.deepEqual([json.status, json.output.at(-1).content[0].text], ['completed', 'hi']);
+});
+
+test('[CR1] an item whose event is no JSON is not in the response that ends a reply at the cap', async () => {
+  const item = { id: 'msg_1', type: 'message', status: 'in_progress', role: 'assistant', content: [] };
+  const lines = [
+    { type: 'response.created', response: { id: 'resp_1', output: [] }, sequence_number: 0 },
+    '{"type":"response.output_item.done","output_index":0,"sequence_number":1,"item":{"type":"reasoning",}}',
+    { type: 'response.output_item.added', output_index: 1, item, sequence_number: 2 },
+    { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 1, content_index: 0, delta: SAID, sequence_number: 3 },
+  ].map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`);
+  gate.upstream.next('north', replyBytes(lines.join('')));
+  const { text } = await gate.send(NATIVE, { body: turnBody('hi') });
+  const types = eventsOf(text)
+    .at(-1)
+    ?.data.response.output.map((item: JsonObject | null) => item?.type);
+  assert.deepEqual(types, ['message']);
 });
 
 test('[CR1] a cut goes between characters', async () => {

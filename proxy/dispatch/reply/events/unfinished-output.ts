@@ -89,8 +89,10 @@ export class UnfinishedOutput {
     for (const [index, output] of [...this.#items].sort(([a], [b]) => a - b)) {
       const [first, ...partEvents] = output.events.map(parsedObject);
       const item = first?.item;
-      if (output.isFinished) items.push(item ?? null);
-      else if (isObject(item) && item.type === 'message') {
+      // An event that is no JSON states no item.
+      if (!isObject(item)) continue;
+      if (output.isFinished) items.push(item);
+      else if (item.type === 'message') {
         const content = partsOf(item, partEvents, output.added);
         const place = { item_id: item.id ?? null, output_index: index };
         for (const [at, part] of content) events.push(...closingEvents(part, { ...place, content_index: at }));
