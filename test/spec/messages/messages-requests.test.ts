@@ -84,6 +84,13 @@ table('[AM28] blocks of the user keep their order', [
     },
   },
   {
+    what: 'a PDF with a title',
+    members: {
+      messages: [user([{ type: 'document', title: 'Plan', source: { type: 'base64', media_type: 'application/pdf', data: 'aGk=' } }])],
+    },
+    upstream: { input: [message('user', { type: 'input_file', filename: 'Plan', file_data: 'data:application/pdf;base64,aGk=' })] },
+  },
+  {
     what: 'a search result',
     members: {
       messages: [user([{ type: 'search_result', title: 'T', source: 'https://a.example/', content: [{ type: 'text', text: 'x' }] }])],

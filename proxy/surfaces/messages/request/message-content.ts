@@ -59,7 +59,7 @@ function documentParts({ source: given, title, context }: JsonObject, place: str
       return [
         {
           type: 'input_file',
-          filename: pdfName(title),
+          filename: isText(title) ? title : 'document.pdf',
           file_data: `data:application/pdf;base64,${textAt(source.data, `${at}.data`)}`,
         },
       ];
@@ -74,12 +74,6 @@ function documentParts({ source: given, title, context }: JsonObject, place: str
     default:
       throw malformed(`${at}.type`, 'must be base64, text, content, url or file');
   }
-}
-
-/** The name of a PDF. It ends in `.pdf`, because accounts determine a file's type by its name. */
-function pdfName(title: Json | undefined): string {
-  if (!isText(title)) return 'document.pdf';
-  return title.toLowerCase().endsWith('.pdf') ? title : `${title}.pdf`;
 }
 
 function introduction(title: Json | undefined, context: Json | undefined): readonly JsonObject[] {
