@@ -41,17 +41,16 @@ function partsOf({ instructions, input, tools }: JsonObject, texts: string[]): n
     known += ofContent(item.content ?? item.output, texts);
   }
   for (const tool of asList(tools).filter(isObject)) {
-    texts.push(...textsOfTool(tool));
+    texts.push(textOfTool(tool));
     known += OF_TOOL;
   }
   return known;
 }
 
-/** The texts of a tool, without the names of its members, because models read a function in a shorter form than JSON (AM63). */
-function textsOfTool(tool: JsonObject): readonly string[] {
-  const { type, name, description, parameters } = tool;
-  if (type !== 'function') return [JSON.stringify(tool)];
-  return [String(name), ...(typeof description === 'string' ? [description] : []), JSON.stringify(parameters ?? {})];
+/** The JSON of a tool, without the members that the translation adds to the client's function. */
+function textOfTool(tool: JsonObject): string {
+  const { type, strict: _, ...declared } = tool;
+  return JSON.stringify(type === 'function' ? declared : tool);
 }
 
 function ofContent(content: Json | undefined, texts: string[]): number {

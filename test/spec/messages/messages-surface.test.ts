@@ -187,6 +187,14 @@ test('[AM62] a count is of texts, with 4 per message, 8 per tool and 1,000 per i
     source: { type: 'base64', media_type: 'application/pdf', data: Buffer.alloc(bytes).toString('base64') },
   });
   assert.deepEqual([await count(said(pdf(3))), await count(said(pdf(90_000)))], [one + 1_000, one + 3_000]);
+  const tool = {
+    name: 'look_up',
+    description: 'Looks a word up.',
+    input_schema: { type: 'object', properties: { word: { type: 'string' } } },
+  };
+  const { input_schema: parameters, ...named } = tool;
+  const json = await count({ messages: [{ role: 'user', content: JSON.stringify({ ...named, parameters }) }] });
+  assert.equal(await count({ ...said(), tools: [tool, { ...tool, name: 'deferred', defer_loading: true }] }), one + 8 + json - 4);
 });
 
 test('[AM70] a client that leaves aborts the reply of the account: 499, an estimate, and its health is untouched', async () => {
