@@ -113,12 +113,28 @@ const CASES: readonly Case[] = [
   {
     what: 'a hosted tool that is required',
     body: { tools: [{ type: 'web_search_preview_2025_03_11' }], tool_choice: 'required' },
-    lack: { reason: 'hosted_tool', param: 'tools' },
+    lack: { reason: 'hosted_tool', param: 'tools.0.type' },
   },
   {
     what: 'a hosted tool that is named',
     body: { tools: [fn, { type: 'web_search' }], tool_choice: { type: 'web_search' } },
-    lack: { reason: 'hosted_tool', param: 'tools' },
+    lack: { reason: 'hosted_tool', param: 'tools.1.type' },
+  },
+  {
+    what: 'a hosted tool that alone is allowed for a required call',
+    body: {
+      tools: [fn, { type: 'web_search' }],
+      tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] },
+    },
+    lack: { reason: 'hosted_tool', param: 'tools.1.type' },
+  },
+  {
+    what: 'a hosted tool that is allowed beside others',
+    body: {
+      tools: [fn, { type: 'web_search' }],
+      tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }, { type: 'function', name: 'f' }] },
+    },
+    lack: undefined,
   },
   {
     what: 'a hosted tool where the account has it',
@@ -130,7 +146,7 @@ const CASES: readonly Case[] = [
     what: 'a hosted tool where a chat account has it',
     account: chat({ hosted_tools: ['web_search'] }),
     body: { tools: [{ type: 'web_search' }], tool_choice: 'required' },
-    lack: { reason: 'hosted_tool', param: 'tools' },
+    lack: { reason: 'hosted_tool', param: 'tools.0.type' },
   },
   {
     what: 'a search for tools that the client runs',

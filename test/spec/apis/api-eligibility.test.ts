@@ -89,7 +89,7 @@ describe('a Pool of one API account', () => {
     assert.deepEqual([created.status, created.json.error.code], [404, 'unsupported_endpoint']);
   });
 
-  test('[AA19] a hosted tool is left out where it is not required, and refused where it is', async () => {
+  test('[AA19] [AA25] a hosted tool is left out where it is not required, and refused at its place where it is', async () => {
     const tools = [fn, { type: 'web_search' }];
     const free = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools } });
     assert.equal(free.status, 200, free.text);
@@ -98,11 +98,11 @@ describe('a Pool of one API account', () => {
       ['function'],
     );
     const named = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools, tool_choice: { type: 'web_search' } } });
-    assert.deepEqual(refusalIn(named), [400, 'unsupported_parameter', 'tools']);
+    assert.deepEqual(refusalIn(named), [400, 'unsupported_parameter', 'tools.1.type']);
     const only = await gate.send(PUBLIC, {
       body: { model: 'model-a', input: 'hi', tools: [{ type: 'web_search' }], tool_choice: 'required' },
     });
-    assert.deepEqual(refusalIn(only), [400, 'unsupported_parameter', 'tools']);
+    assert.deepEqual(refusalIn(only), [400, 'unsupported_parameter', 'tools.0.type']);
   });
 
   test('[AA20] calls of a hosted tool are left out of the history', async () => {

@@ -4,6 +4,7 @@ import { type ApiAccountConfig, isApiAccount } from '../../../turn/provider/api-
 import type { AskedTurn, Lack } from '../../../turn/provider/lack.ts';
 import type { RouteKind } from '../../../turn/routes/kinds.ts';
 import type { AccountConfig } from '../../../turn/settings.ts';
+import type { DeclaredHosted } from './needed-tools.ts';
 import { type NeededInput, needsOf, type TurnNeeds } from './turn-needs.ts';
 
 /** The account, and what is known of the turn's model there. The model is undefined on routes whose models are in no catalog. */
@@ -23,7 +24,7 @@ const CHECKS: readonly Check[] = [
   ({ unknownItem }) => unknownItem !== undefined && { reason: 'item', param: unknownItem },
   ({ hasCallable }, { model }) => hasCallable && model?.tools === false && { reason: 'tools', param: 'tools' },
   ({ requiredHosted }, { account }) =>
-    requiredHosted !== undefined && !runs(account, requiredHosted) && { reason: 'hosted_tool', param: 'tools' },
+    requiredHosted !== undefined && !runs(account, requiredHosted.tool) && { reason: 'hosted_tool', param: requiredHosted.place },
   ({ unknownTool }) => unknownTool !== undefined && { reason: 'tool_type', param: unknownTool },
   ({ choice }, { account }) =>
     choice !== undefined && !account.quirks.tool_choice_required && { reason: 'tool_choice', param: 'tool_choice' },
@@ -56,11 +57,11 @@ export function apiLacks(turn: AskedTurn, account: AccountConfig, model: Account
 export function apiLoses(turn: AskedTurn, account: AccountConfig): boolean {
   if (turn.hasHints) return true;
   const hosted = needsOf(turn)?.hosted ?? [];
-  return isApiAccount(account) && hosted.some((tool) => !runs(account, tool));
+  return isApiAccount(account) && hosted.some(({ tool }) => !runs(account, tool));
 }
 
 /** Whether the account runs a tool itself. The tool search is part of the API, so accounts which take tools of all types have it. */
-export function runs(account: ApiAccountConfig, tool: TurnNeeds['hosted'][number]): boolean {
+export function runs(account: ApiAccountConfig, tool: DeclaredHosted['tool']): boolean {
   if (account.api === 'chat') return false;
   return tool === 'tool_search' ? account.quirks.tools === 'all' : account.hosted_tools.includes(tool);
 }

@@ -3,11 +3,17 @@ import { asList, asString, isObject, type Json, type JsonObject } from '../../..
 import type { HostedTool } from '../../../turn/provider/served.ts';
 import type { Body } from '../../../turn/turn.ts';
 
+/** A tool that a provider runs, with the place of its type. */
+export interface DeclaredHosted {
+  readonly tool: HostedTool | 'tool_search';
+  readonly place: string;
+}
+
 export interface DeclaredTools {
   /** Whether the client runs one of the tools. Such tools are sent to an API account as functions, or unchanged. */
   readonly hasCallable: boolean;
   /** The tools that providers run, in the order of their declaration. */
-  readonly hosted: readonly (HostedTool | 'tool_search')[];
+  readonly hosted: readonly DeclaredHosted[];
   /** The first tool whose type no API account has. */
   readonly unknownTool: string | undefined;
 }
@@ -18,7 +24,7 @@ const CALLABLE: ReadonlySet<string | undefined> = new Set(['function', 'custom',
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2}|_\d{8})?$/;
 
 /** The tool that a provider runs; undefined for a tool of the client. */
-export function hostedTool({ type, execution }: JsonObject): HostedTool | 'tool_search' | undefined {
+export function hostedTool({ type, execution }: JsonObject): DeclaredHosted['tool'] | undefined {
   if (typeof type !== 'string') return undefined;
   if (WEB_SEARCH.test(type)) return 'web_search';
   if (type === 'image_generation') return type;
@@ -38,13 +44,14 @@ function toolLists({ tools, input }: Body): readonly { readonly place: string; r
 export function declaredTools(body: Body): DeclaredTools {
   let hasCallable = false;
   let unknownTool: string | undefined;
-  const hosted: (HostedTool | 'tool_search')[] = [];
-  for (const { place, tools } of toolLists(body)) {
+  const hosted: DeclaredHosted[] = [];
+  for (const { place: list, tools } of toolLists(body)) {
     for (const [i, tool] of tools.entries()) {
       const own = isObject(tool) ? hostedTool(tool) : undefined;
-      if (own) hosted.push(own);
+      const place = `${list}.${i}.type`;
+      if (own) hosted.push({ tool: own, place });
       else if (isObject(tool) && isCallable(tool)) hasCallable = true;
-      else unknownTool ??= `${place}.${i}.type`;
+      else unknownTool ??= place;
     }
   }
   return { hasCallable, hosted, unknownTool };

@@ -1,12 +1,12 @@
 // What a turn needs from an account, read once from its Responses body for all API accounts of its Pool (AA18). It contains no text of the
 // client.
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
-import { asString, isList, isObject } from '../../../turn/json/json.ts';
+import { asList, asString, isList, isObject } from '../../../turn/json/json.ts';
 import type { AskedTurn } from '../../../turn/provider/lack.ts';
-import type { HostedTool, Modality } from '../../../turn/provider/served.ts';
+import type { Modality } from '../../../turn/provider/served.ts';
 import type { Body } from '../../../turn/turn.ts';
 import { askedEffort } from '../../../turn/wire/efforts.ts';
-import { type DeclaredTools, declaredTools } from './needed-tools.ts';
+import { type DeclaredHosted, type DeclaredTools, declaredTools, hostedTool } from './needed-tools.ts';
 
 /** An image, a file or audio of the input. */
 export interface NeededInput {
@@ -31,7 +31,7 @@ export interface TurnNeeds extends DeclaredTools {
   readonly compacts: boolean;
   readonly choice: 'required' | 'named' | undefined;
   /** A tool of the provider that the turn requires. */
-  readonly requiredHosted: HostedTool | 'tool_search' | undefined;
+  readonly requiredHosted: DeclaredHosted | undefined;
   readonly hasSchema: boolean;
   readonly inputs: readonly NeededInput[];
   readonly effort: string | undefined;
@@ -139,11 +139,15 @@ function choiceOf(choice: Json | undefined): TurnNeeds['choice'] {
   return 'named';
 }
 
+/** The tool of the provider that is named, or that is the only kind of tool which a required call may use (AA19). */
 function requiredHosted(
   choice: Json | undefined,
   kind: TurnNeeds['choice'],
   { hosted, hasCallable }: DeclaredTools,
 ): TurnNeeds['requiredHosted'] {
-  if (kind === 'named' && isObject(choice)) return hosted.find((tool) => choice.type === tool || `${choice.type}`.startsWith(`${tool}_`));
-  return kind === 'required' && !hasCallable ? hosted[0] : undefined;
+  if (kind === undefined) return undefined;
+  if (!isObject(choice)) return hasCallable ? undefined : hosted[0];
+  const permitted = kind === 'named' ? [choice] : asList(choice.tools).filter(isObject);
+  const [first, ...others] = permitted.map(hostedTool);
+  return others.includes(undefined) ? undefined : hosted.find(({ tool }) => tool === first);
 }
