@@ -9,7 +9,7 @@ import { runs } from '../api-accounts/eligibility/lacks.ts';
 import { hostedTool } from '../api-accounts/eligibility/needed-tools.ts';
 import { withoutHostedCalls } from '../api-accounts/hosted-calls.ts';
 import { functionCall, functionOutput } from '../api-accounts/tools/lowered-calls.ts';
-import { type FunctionTool, type LoweredTool, type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
+import { type FunctionTool, type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
 
 export interface ToolOptions {
   readonly account: ApiAccountConfig;
@@ -30,7 +30,7 @@ export function fittedTools(body: Body, options: ToolOptions): Body {
   };
   const items = typeof body.input === 'string' ? body.input : withoutHostedCalls(asList(body.input), hosting, { adapted, places });
   const tools = asList(body.tools).filter((tool) => !isLeftOut(tool, options));
-  const kept: Body = { ...body, input: items, tools };
+  const kept: Body = { ...body, input: items, tools, tool_choice: permittedChoice(body.tool_choice, options) };
   return quirks.tools === 'all' ? { ...kept, tools: mapList(tools, (tool) => fitted(tool, options)) } : lowered(kept, options);
 }
 
@@ -39,6 +39,16 @@ function isLeftOut(tool: Json, { account, adapted }: ToolOptions): boolean {
   if (hosted === undefined || runs(account, hosted)) return false;
   adapted.note(`tools.${hosted}`);
   return true;
+}
+
+/** The choice without tools that are left out. A list of allowed tools of which none is left allows no call. */
+function permittedChoice(choice: Json | undefined, options: ToolOptions): Json | undefined {
+  if (!isObject(choice) || choice.type !== 'allowed_tools') return choice;
+  const allowed = asList(choice.tools);
+  const left = allowed.filter((tool) => !isLeftOut(tool, options));
+  if (left.length === allowed.length) return choice;
+  options.adapted.note('tool_choice');
+  return left.length === 0 ? 'none' : { ...choice, tools: left };
 }
 
 /** Whether the account takes a tool unchanged. */
@@ -101,24 +111,16 @@ function asFunctionItem(item: JsonObject, table: ToolTable, { adapted }: ToolOpt
   return output ? { type: 'function_call_output', call_id: output.id, output: output.output } : item;
 }
 
-/** The choice under the names of the functions. */
+/** The choice under the names of the functions. A namespace is chosen as the functions of all its children. */
 function choiceAmong(table: ToolTable, choice: Json | undefined): Json | undefined {
   if (!isObject(choice)) return choice;
-  if (choice.type === 'allowed_tools') {
-    return { ...choice, tools: asList(choice.tools).map((tool) => (isObject(tool) ? chosen(table, tool) : tool)) };
-  }
-  return chosen(table, choice);
+  if (choice.type === 'allowed_tools') return { ...choice, tools: asList(choice.tools).flatMap((tool) => chosen(table, tool)) };
+  const [first, ...others] = chosen(table, choice);
+  return others.length === 0 ? first : { type: 'allowed_tools', mode: 'required', tools: [first ?? null, ...others] };
 }
 
-function chosen(table: ToolTable, { type, name, namespace, ...rest }: JsonObject): JsonObject {
-  const own = table.functions.find((tool) => isChosen(table.toolOf(tool.name), type, name, namespace));
-  if (!own) return { type, ...rest, ...(name === undefined ? {} : { name }), ...(namespace === undefined ? {} : { namespace }) };
-  return { type: 'function', name: own.name };
+/** The functions that a choice names. A tool of the provider's own has none, and is chosen as it is. */
+function chosen(table: ToolTable, choice: Json): readonly Json[] {
+  const names = isObject(choice) ? table.namesOf(choice) : [];
+  return names.length === 0 ? [choice] : names.map((name) => ({ type: 'function', name }));
 }
-
-/** Only custom tools are chosen by their bare name within a namespace (F5.3). */
-const isChosen = (tool: LoweredTool | undefined, type: Json | undefined, name: Json | undefined, namespace: Json | undefined): boolean =>
-  tool !== undefined &&
-  tool.type === type &&
-  (tool.name === name || (name === undefined && tool.name === type)) &&
-  (namespace ?? tool.namespace) === tool.namespace;

@@ -88,16 +88,20 @@ function setTools(sent: Body, body: Body, { account: { quirks }, adapted }: Turn
     delete sent.tool_choice;
     return;
   }
-  if (!quirks.tool_choice_named && isObject(sent.tool_choice) && sent.tool_choice.type === 'function') {
-    const { name } = sent.tool_choice;
+  if (!quirks.tool_choice_named && isObject(sent.tool_choice)) {
     adapted.note('tool_choice');
-    sent.tools = asList(sent.tools).filter((tool) => isObject(tool) && tool.name === name);
-    sent.tool_choice = 'required';
+    const { mode, tools } = sent.tool_choice.type === 'allowed_tools' ? sent.tool_choice : { mode: 'required', tools: [sent.tool_choice] };
+    const names = new Set(asList(tools).map(nameOf));
+    sent.tools = asList(sent.tools).filter((tool) => names.has(nameOf(tool)));
+    sent.tool_choice = mode ?? 'auto';
   }
   if (typeof body.parallel_tool_calls !== 'boolean') return;
   if (quirks.parallel_tool_calls) sent.parallel_tool_calls = body.parallel_tool_calls;
   else adapted.note('parallel_tool_calls');
 }
+
+/** The name of a tool. A tool of the provider's own has none, and is told apart by its type. */
+const nameOf = (tool: Json): Json | undefined => (isObject(tool) ? (tool.name ?? tool.type) : undefined);
 
 function setLimits(sent: Body, { max_output_tokens: cap }: Body, { model, adapted }: Pick<TurnBodyOptions, 'model' | 'adapted'>): void {
   const most = model?.maxOutput;

@@ -79,6 +79,19 @@ export class ToolTable {
     return namespace !== undefined && plain.length > LONGEST_NAME ? shortened : plain;
   }
 
+  /** The functions of the tool that a choice names. A namespace has the functions of all its children. */
+  namesOf({ type, name, namespace }: JsonObject): readonly string[] {
+    const within = typeof namespace === 'string' ? namespace : undefined;
+    const isChosen = (declared: LoweredTool): boolean => {
+      if (type === 'namespace') return declared.namespace === name;
+      if (declared.type !== type) return false;
+      if (type === 'local_shell' || type === 'tool_search') return true;
+      // A tool in a namespace may be chosen by its bare name (F5.3).
+      return declared.name === name && (within === undefined || within === declared.namespace);
+    };
+    return [...this.#declared].filter(([, declared]) => isChosen(declared)).map(([own]) => own);
+  }
+
   /** A later declaration of the same tool replaces an earlier one, in its place. */
   declare(tool: LoweredTool, definition: Omit<FunctionTool, 'name'>): void {
     const { type, name, namespace } = tool;

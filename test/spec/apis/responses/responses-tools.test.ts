@@ -145,6 +145,43 @@ test('[AA27] calls of the history go out as calls of the same functions, and the
   assert.deepEqual(sent().text, { format: { type: 'text' } });
 });
 
+const LOOK = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
+const WIDE = { ...SPACE, tools: [...SPACE.tools, { type: 'custom', name: 'write' }] };
+const CHILDREN = [
+  { type: 'function', name: 'disk__read' },
+  { type: 'function', name: 'disk__write' },
+];
+const allowed = (mode: string, ...tools: readonly JsonObject[]): JsonObject => ({ type: 'allowed_tools', mode, tools });
+const named = ({ type, name }: JsonObject): JsonObject => ({ type: type ?? null, name: name ?? null });
+
+for (const [what, tool_choice, choice] of [
+  ['a hosted tool that is left out', allowed('auto', named(LOOK), { type: 'web_search' }), allowed('auto', named(LOOK))],
+  ['nothing but hosted tools that are left out', allowed('auto', { type: 'web_search' }), 'none'],
+  ['a namespace among allowed tools', allowed('required', named(WIDE)), allowed('required', ...CHILDREN)],
+  ['a namespace', named(WIDE), allowed('required', ...CHILDREN)],
+] as const) {
+  test(`[AA19] [AA27] a choice names only tools that go out: ${what}`, async () => {
+    const tools = [LOOK, WIDE, { type: 'web_search' }];
+    const reply = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools, tool_choice } });
+    assert.equal(reply.status, 200, reply.text);
+    assert.deepEqual(sent().tool_choice, choice);
+  });
+}
+
+test('[AA14] a server without named tools gets the allowed ones alone', async () => {
+  await using own = await startGateway({
+    upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks: { tool_choice_named: false } } }] },
+    config(draft) {
+      Object.assign(draft.accounts[0], { api: 'responses', quirks: { tool_choice_named: false } });
+    },
+  });
+  const tools = [LOOK, { ...LOOK, name: 'see' }];
+  const reply = await own.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools, tool_choice: allowed('required', named(LOOK)) } });
+  assert.equal(reply.status, 200, reply.text);
+  const { json } = own.upstream.turns()[0] ?? {};
+  assert.deepEqual([(json as JsonObject).tools, (json as JsonObject).tool_choice], [[LOOK], 'required']);
+});
+
 test('[AA45] an effort goes out as a level that the model declares', async () => {
   await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', reasoning: { effort: 'xhigh' } } });
   assert.deepEqual(sent().reasoning, { effort: 'medium' });
