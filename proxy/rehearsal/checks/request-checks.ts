@@ -43,6 +43,8 @@ function refuseWrongShapes({ body, account }: CheckedTurn): void {
   for (const member of ['input', 'tools']) {
     if (!isAbsent(body[member]) && !Array.isArray(body[member]))
       refuse(member, `Invalid type for '${member}': expected an array.`, 'invalid_type');
+    const wrong = asList(body[member]).findIndex((one) => !isObject(one));
+    if (wrong >= 0) refuse(`${member}[${wrong}]`, `Invalid type for '${member}[${wrong}]': expected an object.`, 'invalid_type');
   }
 }
 

@@ -7,8 +7,8 @@
 //   say: TEXT                      a message of exactly this text
 //   write N words                  a message of that many words
 //   decline                        a message that is a refusal
-//   draw: PICTURE                  a call of the declared image_generation tool; also without this line if `tool_choice` is
-//                                  required and no other tool is declared
+//   draw: PICTURE                  a call of the declared image_generation tool; also without this line if `tool_choice` demands a
+//                                  call and permits no other tool that is declared
 //   search: QUERY                  a call of the declared web search, and a message that cites its source; also a line that asks for a
 //                                  `web search for the query: QUERY`, for agents that search in a separate turn
 //   draw nothing                   a call of the image tool that fails
@@ -110,23 +110,40 @@ function defaultInput(tool: SimulatedTool): string {
 
 /** The call that `tool_choice` demands. After a tool's output there is none, because a model would then answer in text. */
 function demandedCall({ body, tools, imageTool, toolOutput, userText }: TurnRequest): readonly OutputPart[] {
-  if (toolOutput !== undefined) return [];
-  const choice = body.tool_choice;
-  if (choice === 'required' && tools.length === 0 && imageTool) {
-    return [{ kind: 'image', tool: imageTool, prompt: drawsNothing(userText) ? undefined : userText }];
-  }
-  const tool = choice === 'required' ? tools[0] : isObject(choice) ? tools.find(({ name }) => name === choice.name) : undefined;
-  return tool === undefined ? [] : [{ kind: 'call', tool, input: defaultInput(tool), namespace: tool.namespace }];
+  const choice = choiceOf(body);
+  if (toolOutput !== undefined || !choice.isRequired) return [];
+  const tool = tools.find(choice.permits);
+  if (tool) return [{ kind: 'call', tool, input: defaultInput(tool), namespace: tool.namespace }];
+  if (!imageTool || !choice.permits({ kind: 'image_generation' })) return [];
+  return [{ kind: 'image', tool: imageTool, prompt: drawsNothing(userText) ? undefined : userText }];
 }
 
-/** Applies `tool_choice: "none"` and `parallel_tool_calls: false`. */
+/** What `tool_choice` demands. */
+interface Choice {
+  readonly isRequired: boolean;
+  /** Whether the tool may be called. A hosted tool has no name. */
+  permits(tool: { readonly kind: string; readonly name?: string }): boolean;
+}
+
+function choiceOf({ tool_choice: choice }: JsonObject): Choice {
+  if (!isObject(choice)) return { isRequired: choice === 'required', permits: () => choice !== 'none' };
+  const isNamed = choice.type !== 'allowed_tools';
+  const permitted = isNamed ? [choice] : asList(choice.tools).filter(isObject);
+  return {
+    isRequired: isNamed || choice.mode === 'required',
+    permits: ({ kind, name }) => permitted.some((one) => (name === undefined ? one.type === kind : one.name === name)),
+  };
+}
+
+/** Applies `tool_choice` and `parallel_tool_calls: false`. */
 function allowedCalls(parts: readonly OutputPart[], { body }: TurnRequest): readonly OutputPart[] {
-  if (body.tool_choice === 'none') {
-    return parts.map((part) => (part.kind === 'call' ? text(`The tool ${part.tool.name} may not be called.`) : part));
-  }
-  if (body.parallel_tool_calls !== false) return parts;
-  const first = parts.findIndex(({ kind }) => kind === 'call');
-  return parts.filter((part, i) => part.kind !== 'call' || i === first);
+  const { permits } = choiceOf(body);
+  const permitted = parts.map((part) =>
+    part.kind === 'call' && !permits(part.tool) ? text(`The tool ${part.tool.name} may not be called.`) : part,
+  );
+  if (body.parallel_tool_calls !== false) return permitted;
+  const first = permitted.findIndex(({ kind }) => kind === 'call');
+  return permitted.filter((part, i) => part.kind !== 'call' || i === first);
 }
 
 function answerText({ body, userText, toolOutput }: TurnRequest, account: string): string {

@@ -57,6 +57,14 @@ const strictly: readonly (readonly [what: string, body: JsonObject, refusal: str
     said({ type: 'compaction', encrypted_content: 'enc_0123456789ab_1' }, user),
     '400 invalid_encrypted_content',
   ],
+  ['an item of null', said(null), '400 input[0]'],
+  ['a choice of a tool', with_({ tools: [look], tool_choice: { type: 'function', name: 'look' } }), 'taken'],
+  ['a choice of no tool', with_({ tools: [look], tool_choice: { type: 'function', name: 'see' } }), '400 tool_choice'],
+  [
+    'allowed tools of which one is not declared',
+    with_({ tools: [look], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'see' }] } }),
+    '400 tool_choice',
+  ],
   ['a trigger', said(user, { type: 'compaction_trigger' }), '400 input'],
   [
     'a file that it does not have',

@@ -41,6 +41,8 @@ interface Case {
 const cases: readonly Case[] = [
   { what: 'the smallest body', body: turnBody('hello') },
   { what: 'tools that are no list', body: turnBody('', { tools: {} }), refused: [400, 'invalid_type', 'tools'] },
+  { what: 'an item of null', body: turnBody('', { input: [null] }), refused: [400, 'invalid_type', 'input[0]'] },
+  { what: 'a tool that is a text', body: turnBody('', { tools: ['lookup'] }), refused: [400, 'invalid_type', 'tools[0]'] },
   { what: 'tools of null', body: turnBody('', { tools: null }) },
   { what: 'no model', body: without('model'), refused: [400, 'missing_required_parameter', 'model'] },
   { what: 'an anchor of null', body: turnBody('', { previous_response_id: null }) },

@@ -213,6 +213,10 @@ test('tool_choice and parallel_tool_calls are followed, and an undeclared tool i
   assert.equal(at(await answer('hello', { tool_choice: 'required' }), 1, 'name'), 'lookup');
   assert.equal(at(await answer('hello', { tool_choice: { type: 'custom', name: 'apply_patch' } }), 1, 'name'), 'apply_patch');
   assert.equal(at(await answer('call the tool lookup', { tool_choice: 'none' }), 1, 'type'), 'message');
+  const allowed = { type: 'allowed_tools', tools: [{ type: 'custom', name: 'apply_patch' }] };
+  assert.equal(at(await answer('hello', { tool_choice: { ...allowed, mode: 'required' } }), 1, 'name'), 'apply_patch');
+  assert.equal(at(await answer('hello', { tool_choice: { ...allowed, mode: 'auto' } }), 1, 'type'), 'message');
+  assert.equal(at(await answer('call the tool lookup', { tool_choice: { ...allowed, mode: 'required' } }), 1, 'type'), 'message');
   assert.equal(at(await answer('call the tool nothing', {}), 1, 'type'), 'message');
 });
 

@@ -135,9 +135,20 @@ function refuseItem(item: JsonObject, path: string, quirks: Partial<Quirks>): vo
 function refuseChoice({ tool_choice: choice, tools }: JsonObject, { tool_choice_required, tool_choice_named }: Partial<Quirks>): void {
   if (!isAbsent(choice) && choice !== 'auto' && choice !== 'none' && asList(tools).length === 0)
     refuse('tool_choice', "'tool_choice' needs 'tools'.");
+  refuseUndeclared(choice, asList(tools));
   if (tool_choice_required === false && (choice === 'required' || isObject(choice)))
     refuse('tool_choice', "'tool_choice' is 'auto' or 'none'.");
   if (tool_choice_named === false && isObject(choice)) refuse('tool_choice', "'tool_choice' names no tool.");
+}
+
+/** Refuses a choice of a tool that is not declared. The child of a namespace is chosen by its bare name. */
+function refuseUndeclared(choice: Json | undefined, tools: readonly Json[]): void {
+  if (!isObject(choice)) return;
+  const declared = tools.filter(isObject).flatMap((tool) => [tool, ...asList(tool.tools).filter(isObject)]);
+  for (const { type, name } of choice.type === 'allowed_tools' ? asList(choice.tools).filter(isObject) : [choice]) {
+    if (!declared.some((tool) => tool.type === type && tool.name === name))
+      refuse('tool_choice', `The tool '${asString(name) ?? String(type)}' of 'tool_choice' is not in 'tools'.`);
+  }
 }
 
 function refuseMembers(body: JsonObject, quirks: Partial<Quirks>): void {
