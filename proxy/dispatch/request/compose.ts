@@ -100,7 +100,7 @@ export function composeJson(body: Body, composition: Composition): Composed {
 /** The head of a frame over an open websocket. Only an upgrade has headers. */
 const CONNECTED: RequestHead = { method: 'GET', path: '', headers: {} };
 
-/** Makes a `response.create` frame; undefined for an API without websockets. */
+/** Makes a `response.create` frame; undefined if the account's API has none for the turn. */
 export function composeFrame(body: Body, composition: Composition, slot: SocketSlot | undefined): Composed | undefined {
   const { turn, provider, trim, isConnected } = composition;
   const { frames } = provider.requests;
@@ -112,6 +112,7 @@ export function composeFrame(body: Body, composition: Composition, slot: SocketS
   // Set again, because a rule may have removed all members that it does not list.
   out.body.type = type;
   const frame = frames.encode(out, composition);
+  if (!frame) return undefined;
   const request = { ...(isConnected ? CONNECTED : frames.upgrade(out, composition)), ...frame };
   return { composition, request, adapted: request.adapted, out, outputCap: untoldCap(turn, body, out), slot, upload: undefined };
 }

@@ -8,7 +8,7 @@ import type { Emit, EventHandler } from '../../turn/provider/provider-replies.ts
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import { isCompaction } from '../../turn/routes/kinds.ts';
 import { asksForCompaction, COMPACTION_TRIGGER, isTrigger } from '../../turn/trigger-item.ts';
-import type { Body } from '../../turn/turn.ts';
+import type { Body, Outgoing } from '../../turn/turn.ts';
 import { summaryRequest } from '../api-accounts/compaction/summary-request.ts';
 import { publicItems } from './input-items.ts';
 
@@ -29,9 +29,11 @@ export class CompactRoutes {
     this.#now = now;
   }
 
-  wayOf(account: ApiAccountConfig): ResponsesCompactWay {
+  /** @param carrier a websocket has no paths, so a turn that can only go there asks for a summary in place of the path */
+  wayOf(account: ApiAccountConfig, carrier: Outgoing['carrier']): ResponsesCompactWay {
     const way = account.compact === 'none' ? 'summary' : account.compact;
-    return way === 'route' && (this.#missing.get(nameOf(account)) ?? 0) > this.#now() ? 'summary' : way;
+    if (way !== 'route') return way;
+    return carrier === 'websocket' || (this.#missing.get(nameOf(account)) ?? 0) > this.#now() ? 'summary' : way;
   }
 
   /** @returns whether the status means that the account has no compact path */
@@ -50,7 +52,7 @@ export const asksToCompact = ({ route }: Pick<LiveTurn, 'route'>, body: Body): b
 
 const withoutTrigger = ({ input }: Body): readonly Json[] => asList(input).filter((item) => !isTrigger(item));
 
-/** A turn that compacts. A websocket has no paths: there `route` is a trigger too (Q27). @param way undefined for any other turn */
+/** A turn that compacts. @param way undefined for any other turn */
 export function asCompaction(body: Body, way: ResponsesCompactWay | undefined): Body {
   if (way === undefined) return body;
   return way === 'summary' ? summaryRequest(body) : { ...body, input: [...withoutTrigger(body), COMPACTION_TRIGGER] };

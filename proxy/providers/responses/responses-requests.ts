@@ -1,6 +1,6 @@
 // The requests to Responses accounts: the paths of the public API, bodies with its members only, and frames for accounts with websockets.
 import { encodeForm, encodeJson, turnBytes } from '../../turn/json/encode-body.ts';
-import { asList, isObject, type Json } from '../../turn/json/json.ts';
+import { asList, isAbsent, isObject, type Json } from '../../turn/json/json.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Adaptations } from '../../turn/provider/adapted.ts';
@@ -84,7 +84,7 @@ export class ResponsesRequests implements ProviderRequests {
   #turn(out: Outgoing, context: EncodedAttempt, account: ApiAccountConfig): EncodedRequest {
     const adapted = new Adaptations();
     const joined = withJoinedTools(out);
-    const way = asksToCompact(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
+    const way = asksToCompact(context.turn, joined) ? this.#services.compactRoutes.wayOf(account, 'http') : undefined;
     if (way === 'route') {
       // Set on `out` because the decoding of the reply depends on it.
       out.path = COMPACT;
@@ -100,11 +100,15 @@ export class ResponsesRequests implements ProviderRequests {
     return { ...request, adjusts: this.#adjusts(account, body) };
   }
 
-  #frame(out: Outgoing, context: EncodedAttempt): EncodedFrame {
+  /** A compaction goes to its path over HTTP, unless it continues a response of the websocket. */
+  #frame(out: Outgoing, context: EncodedAttempt): EncodedFrame | undefined {
     const account = apiAccountOf(context);
+    const { compactRoutes } = this.#services;
     const adapted = new Adaptations();
     const joined = withJoinedTools(out);
-    const way = asksToCompact(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
+    const compacts = asksToCompact(context.turn, joined);
+    if (compacts && isAbsent(joined.previous_response_id) && compactRoutes.wayOf(account, 'http') === 'route') return undefined;
+    const way = compacts ? compactRoutes.wayOf(account, 'websocket') : undefined;
     const body = this.#body(asCompaction(joined, way), context, { account, isFrame: true, adapted, places: out.places });
     return { body: encodeJson(body).bytes, ...listed(adapted), adjusts: this.#adjusts(account, body) };
   }

@@ -43,8 +43,7 @@ export function turnBody(stated: Body, options: TurnBodyOptions): Body {
   const effort = quirks.effort === 'none' ? withoutEffort(stated, adapted) : effortWord(stated, model, quirks, adapted);
   const body = fittedTools(stated, options);
   const sent: Body = {};
-  if (isFrame) for (const name of FRAME_MEMBERS) if (body[name] !== undefined) sent[name] = body[name];
-  for (const name of MEMBERS) if (body[name] !== undefined && body[name] !== null) sent[name] = body[name];
+  for (const name of isFrame ? [...FRAME_MEMBERS, ...MEMBERS] : MEMBERS) if (!isAbsent(body[name])) sent[name] = body[name];
   // Agent backends require the member, but some other servers refuse an empty one (RB10).
   if (sent.instructions === '') delete sent.instructions;
   sent.input = publicItems(inputOf(body), { itemIds: quirks.item_ids === 'required', adapted, places });

@@ -66,8 +66,8 @@ export interface ProviderRequests {
 }
 
 export interface ProviderFrames {
-  /** Encodes a turn as one frame. */
-  encode(out: Outgoing, context: EncodedAttempt): EncodedFrame;
+  /** Encodes a turn as one frame. Undefined if the account serves the turn on a path of HTTP alone. */
+  encode(out: Outgoing, context: EncodedAttempt): EncodedFrame | undefined;
   /** The request for the upgrade. Called only if a connection has to be opened. */
   upgrade(out: Outgoing, context: EncodedAttempt): RequestHead;
   /** The largest frame. Larger turns are sent over HTTP. */

@@ -39,7 +39,7 @@ export function replyDecoding(out: Outgoing, context: EncodedAttempt, routes: Co
   }
   // The answer of the compact path to a compaction is checked in its original form (F3.7).
   if (out.path === COMPACT) return kind === 'responses' ? [new CompactionAlone(), repair] : undefined;
-  if (asksToCompact(turn, out.body)) return routes.wayOf(account) === 'summary' ? [repair, new SummaryReply(turn)] : [repair];
+  if (asksToCompact(turn, out.body)) return routes.wayOf(account, out.carrier) === 'summary' ? [repair, new SummaryReply(turn)] : [repair];
   const toolOf = loweredTools(out.body, account);
   return toolOf ? [repair, new RaisedCalls(turn.held, toolOf)] : [repair];
 }

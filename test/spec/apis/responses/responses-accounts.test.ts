@@ -14,7 +14,7 @@ import {
   textEvents,
 } from '../../../providers/responses/platform.ts';
 import { eventsOf, startGateway, type TestGateway } from '../../../support/gateway.ts';
-import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../../../support/native-frames.ts';
+import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf, userMessage } from '../../../support/native-frames.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
 import { until } from '../../../support/until.ts';
 import { connect } from '../../../support/websocket.ts';
@@ -471,6 +471,47 @@ describe('websockets', () => {
       typesOf(frames).slice(1),
       textEvents('hello').map(({ type }) => type),
     );
+  });
+
+  describe('at a strict platform', () => {
+    let own: TestGateway;
+    before(async () => {
+      own = await startGateway({
+        upstream: { accounts: [{ id: 'box', api: { api: 'responses', websocket: true, compact: 'route' } }] },
+        config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', websocket: true, compact: 'route' }),
+      });
+    });
+    after(() => own.close());
+    beforeEach(() => own.upstream.clear());
+
+    const trigger = { input: [userMessage('hi'), { type: 'compaction_trigger' }] };
+    const compacted = (frames: readonly JsonObject[]): string => {
+      const response = frames.at(-1)?.response as { readonly output: readonly JsonObject[] } | undefined;
+      return response?.output.map(({ type }) => type).join() ?? typesOf(frames).join();
+    };
+
+    test('[AA48] a frame that ends in a trigger is compacted on the path, by the account’s word', async () => {
+      using socket = await connect(own, NATIVE_SOCKET);
+      assert.equal(compacted(await socket.turn(frameOf('', trigger))), 'compaction');
+      assert.deepEqual(
+        own.upstream.turns().map(({ path }) => path),
+        ['/v1/responses/compact'],
+      );
+    });
+
+    test('[AA48] one that continues a response of the websocket asks for a summary there, as a websocket has no paths', async () => {
+      using socket = await connect(own, NATIVE_SOCKET);
+      const first = await socket.turn(frameOf('hi'));
+      assert.equal(compacted(await socket.turn(frameOf('', { ...trigger, previous_response_id: responseId(first) }))), 'compaction');
+      const sent = own.upstream.turns().at(-1)?.json as { readonly input: readonly JsonObject[]; readonly previous_response_id: string };
+      assert.deepEqual([sent.previous_response_id, sent.input.map(({ type }) => type)], [responseId(first), ['message', 'message']]);
+    });
+
+    test('[AA28] an anchor of null is none', async () => {
+      using socket = await connect(own, NATIVE_SOCKET);
+      const frames = await socket.turn(frameOf('hi', { previous_response_id: null }));
+      assert.equal(frames.at(-1)?.type, 'response.completed', JSON.stringify(frames.at(-1)));
+    });
   });
 
   test('[AA33] without a websocket of the account its turns go over HTTP', async () => {
