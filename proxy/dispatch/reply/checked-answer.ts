@@ -7,7 +7,7 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import { replyText } from '../../turn/reply/reply-text.ts';
 import type { Head } from '../../turn/turn.ts';
 import type { Client } from '../client.ts';
-import type { CloseReply, ReplyContext } from './reply-context.ts';
+import type { CloseReply, ReplyContext, Verdict } from './reply-context.ts';
 
 /** The account of the answer, and its client. */
 export interface CheckedReply {
@@ -27,21 +27,18 @@ export const failureIn = (json: JsonObject | undefined, { turn, provider }: Repl
   json && isFailure(json) ? provider.failures.inBand(json, turn.now()) : undefined;
 
 /**
- * Settles the attempt. An answer that is not valid, or that a rule refuses, does not count as a failure of the account (Q5).
+ * The verdict on an answer that is checked as a whole. One that is not valid, or that a rule refuses, does not count as a failure of the account (Q5).
  * @param json undefined for a reply that is not a JSON object, and for a stream without its end
  * @param text the answer as it came; undefined if it was collected from events
  */
-export function settleChecked(
+export function verdictOnAnswer(
   json: JsonObject | undefined,
   text: string | Buffer | undefined,
   { head, client, context }: CheckedReply,
-): void {
+): Verdict {
   const { turn, known, observers } = context;
   const failure = failureIn(json, context);
-  if (failure) {
-    context.settle({ kind: 'failed', failure });
-    return;
-  }
+  if (failure) return { kind: 'failed', failure };
   try {
     if (!json) throw new Refusal(turn.dispatchedKind?.invalidReply ?? 'upstream_error');
     turn.rules.head(head);
@@ -55,11 +52,11 @@ export function settleChecked(
     const keepsBytes = turn.dispatchedKind?.keepsBytes === true && text !== undefined;
     const sent = answer === json ? text : keepsBytes ? withBytesOf(Buffer.from(text), json, answer) : undefined;
     const close = closeWith(answer, sent, { head, client, turn });
-    context.settle({ kind: 'done', ending: { outcome, status: head.status, code: null }, close });
+    return { kind: 'done', ending: { outcome, status: head.status, code: null }, close };
   } catch (thrown) {
     if (thrown instanceof Refusal) turn.note('error_class', 'upstream_malformed');
     else turn.fault(thrown);
-    context.settle({ kind: 'refused', refusal: refusalOf(thrown) });
+    return { kind: 'refused', refusal: refusalOf(thrown) };
   }
 }
 

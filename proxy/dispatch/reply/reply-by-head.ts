@@ -1,4 +1,4 @@
-// Chooses by the head how the reply of an account is read: as events, collected, whole, or piped.
+// Chooses by the head how the reply of an account is read: as events, whole, or piped.
 import { carrierFailure, type Failure } from '../../turn/errors/failure.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { EventHandler } from '../../turn/provider/provider-replies.ts';
@@ -9,15 +9,15 @@ import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.t
 import { SWITCHING_PROTOCOLS } from '../../upstream/carriers/websocket/websocket-exchange.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { Client } from '../client.ts';
-import { CollectedReply } from './collected-reply.ts';
 import { DecodedReply } from './decoded-reply.ts';
-import { EventReply } from './events/event-reply.ts';
-import { type EndWith, ResponseControl } from './events/response-control.ts';
+import { CheckedEvents } from './events/checked-events.ts';
+import { EventReply, type EventReplyParts } from './events/event-reply.ts';
+import { ResponseControl } from './events/response-control.ts';
 import { PipedReply } from './piped-reply.ts';
 import type { ReplyContext } from './reply-context.ts';
 import { WholeReply } from './whole-reply.ts';
 
-export type Reply = EventReply | CollectedReply | WholeReply | PipedReply;
+export type Reply = EventReply | WholeReply | PipedReply;
 
 /** The attempt whose reply begins. */
 export interface RepliedAttempt extends ReplyContext {
@@ -81,7 +81,7 @@ export function turnReader(status: number, headers: Headers, attempt: RepliedAtt
   return mayBeEvents(headers) ? attempt.decoded : attempt.decoded.asBytes();
 }
 
-const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = (status, headers, attempt) => {
+const turnReply: ReplyByHead<EventReply | WholeReply> = (status, headers, attempt) => {
   if (!isPlain(headers)) return encodedReply(status, headers, attempt);
   const { client, slot, decoding, turn } = attempt;
   if (slot && status !== 200) attempt.counters.add('upstream_websocket_refusals');
@@ -89,12 +89,13 @@ const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = (status
   if (!streams) return wholeReply(status, headers, attempt);
   const head = headOf(status, headers, attempt);
   if (!isEventStream(headers)) delete head.headers['content-type'];
-  if (turn.dispatchedKind?.reply === 'whole') return new CollectedReply({ head, client, context: attempt });
-  return new EventReply(head, client.sink(decoding && 'decoded'), attempt, controlOf(attempt));
+  const isWhole = turn.dispatchedKind?.reply === 'whole';
+  const parts = isWhole ? { checked: new CheckedEvents({ head, client, context: attempt }) } : { control: controlOf(attempt) };
+  return new EventReply(head, client.sink(decoding && 'decoded'), attempt, parts);
 };
 
 /** Undefined for a client that sends no frames about its reply. */
-function controlOf(attempt: RepliedAttempt): ((endWith: EndWith) => ResponseControl) | undefined {
+function controlOf(attempt: RepliedAttempt): EventReplyParts['control'] {
   const { client, account } = attempt;
   const { controls } = client;
   return controls && ((endWith) => new ResponseControl({ controls, account, context: attempt, endWith }));

@@ -13,7 +13,7 @@ import { replyText } from '../../turn/reply/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
 import type { ByteReader } from '../../upstream/carriers/carrier.ts';
 import type { Client } from '../client.ts';
-import { failureIn, isFailure, settleChecked } from './checked-answer.ts';
+import { failureIn, isFailure, verdictOnAnswer } from './checked-answer.ts';
 import type { CloseReply, ReplyContext } from './reply-context.ts';
 
 /** The most bytes of a refusal. It is more than any provider's error. */
@@ -193,10 +193,10 @@ export class WholeReply implements ByteReader {
     const { turn, followUp } = context;
     const reply = { head: this.#answerHead, client: this.#client, context };
     if (!json && this.#isText) this.#passText(body);
-    else if (!json || !followUp || failureIn(json, context)) settleChecked(json, text, reply);
+    else if (!json || !followUp || failureIn(json, context)) context.settle(verdictOnAnswer(json, text, reply));
     else {
       followUp(json)
-        .then((answer) => settleChecked(answer, answer === json ? text : JSON.stringify(answer), reply))
+        .then((answer) => context.settle(verdictOnAnswer(answer, answer === json ? text : JSON.stringify(answer), reply)))
         .catch((thrown: unknown) => {
           if (!(thrown instanceof Refusal)) turn.fault(thrown);
           context.settle({ kind: 'refused', refusal: refusalOf(thrown) });

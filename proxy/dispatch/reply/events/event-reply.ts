@@ -1,5 +1,5 @@
 // A reply of events. It is held until it shows something, then relayed to its client's sink, and ends when its account or its client ends
-// it.
+// it. An answer that rules check as a whole is held to its end.
 import { type CarrierFailure, carrierFailure } from '../../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../../turn/json/json.ts';
@@ -10,11 +10,19 @@ import { endOf, isCancellation, type ReplyEnd } from '../../../turn/reply/termin
 import type { Head, OutcomeKind } from '../../../turn/turn.ts';
 import type { ByteReader, EventReader } from '../../../upstream/carriers/carrier.ts';
 import type { ReplyContext, Verdict } from '../reply-context.ts';
+import type { CheckedEvents } from './checked-events.ts';
 import { EventRelay, type RelayedReply } from './event-relay.ts';
 import { headRefusal } from './head-refusal.ts';
 import { HeldHead } from './hold.ts';
 import { endAtCap, endSatisfied, verdictAt } from './reply-end.ts';
 import type { EndWith, ResponseControl } from './response-control.ts';
+
+export interface EventReplyParts {
+  /** Set for an answer that is checked as a whole. It is held to its end. */
+  readonly checked?: CheckedEvents | undefined;
+  /** Makes the control for a client that sends frames about its reply. */
+  readonly control?: ((endWith: EndWith) => ResponseControl) | undefined;
+}
 
 /**
  * A reply ends with its terminal event or the account's connection, when its client leaves, or by an error while it is read. The first of
@@ -33,10 +41,11 @@ export class EventReply implements EventReader, RelayedReply {
   readonly #relay: EventRelay;
   /** Undefined for a client that sends no frames about its reply. */
   readonly #control: ResponseControl | undefined;
+  /** Undefined for a reply that is relayed. */
+  readonly #checked: CheckedEvents | undefined;
   #cancelTimer: (() => void) | undefined;
 
-  /** @param control makes the control for a client that sends frames about its reply */
-  constructor(head: Head, sink: Sink, context: ReplyContext, control?: (endWith: EndWith) => ResponseControl) {
+  constructor(head: Head, sink: Sink, context: ReplyContext, { checked, control }: EventReplyParts = {}) {
     const { turn } = context;
     this.#context = context;
     this.#head = head;
@@ -45,10 +54,11 @@ export class EventReply implements EventReader, RelayedReply {
     this.#held = new HeldHead(turn.held);
     this.#relay = new EventRelay(sink, context, this);
     this.#control = control?.((events) => this.#endWith(events));
+    this.#checked = checked;
     // The object itself, not a function that reads it. With a function, V8's minor collections keep every turn and take ten times as long.
     if (turn.client === 'websocket') head.held = this.#held;
     // A client that gets one answer waits for all of it, so until then a refusal can be retried at another account.
-    if (!sink.collects) this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
+    if (!sink.collects && !checked) this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
   }
 
   /** Whether anything irrevocable was sent to the client. */
@@ -78,7 +88,7 @@ export class EventReply implements EventReader, RelayedReply {
   }
 
   end(): void {
-    this.#broke('network', 'close');
+    this.#stopped('network', 'close');
   }
 
   fail(failure: CarrierFailure): void {
@@ -89,6 +99,7 @@ export class EventReply implements EventReader, RelayedReply {
   }
 
   refuse(refusal: Refusal): void {
+    if (this.#checked) this.#context.turn.note('error_class', 'upstream_malformed');
     if (this.#state !== 'over') this.#faulted(refusal);
   }
 
@@ -132,10 +143,10 @@ export class EventReply implements EventReader, RelayedReply {
     if (data === 'dropped') return;
     if (data === 'unreadable') {
       this.#context.sending.abort();
-      this.fail('malformed');
+      this.#stopped('malformed', this.#context.turn.surface.brokenReply);
     } else if (isCancellation(event.type) && this.#end === undefined) this.#cancelled(event, data);
     else if (!this.#control?.takes(event, data)) {
-      const last = this.#context.outputCap && this.#end === undefined ? endAtCap(event, data, this.#context) : undefined;
+      const last = this.#context.outputCap && !this.#checked && this.#end === undefined ? endAtCap(event, data, this.#context) : undefined;
       if (last) this.#endWith(last);
       else if (this.#state === 'relaying' || this.#commits(event, data)) this.#pass(event, data);
     }
@@ -144,10 +155,14 @@ export class EventReply implements EventReader, RelayedReply {
   /** Whether an event before commit commits the reply: it is not held, and does not refuse the turn. */
   #commits(event: ReplyEvent, data: JsonObject | undefined): boolean {
     const end = endOf(event.type);
-    if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return false;
-    if (end === 'failed') this.#takeRefusal(event, data ?? this.memory.json(event));
-    else this.#commit();
-    return end !== 'failed';
+    if (end === undefined && this.#sink.drops.has(event.type)) return false;
+    if (end === 'failed' && this.#end === undefined) this.#takeRefusal(event, data ?? this.memory.json(event));
+    else if (this.#checked) this.#end ??= this.#checked.keep(event, data);
+    else if (end !== undefined || !this.#held.hold(event, data)) {
+      this.#commit();
+      return true;
+    }
+    return false;
   }
 
   #pass(event: ReplyEvent, data: JsonObject | undefined): void {
@@ -180,7 +195,8 @@ export class EventReply implements EventReader, RelayedReply {
     sending.abort();
     const failure = provider.failures.inBand({}, turn.now());
     if (this.#state === 'held') {
-      this.#settle({ kind: 'failed', failure });
+      if (this.#checked) this.#finish('cut', 'close');
+      else this.#settle({ kind: 'failed', failure });
       return;
     }
     // On other surfaces the reply ends with an error of the gateway, which replaces this event.
@@ -218,6 +234,12 @@ export class EventReply implements EventReader, RelayedReply {
     for (const { event, data } of this.#held.release()) this.#relay.event(event, data);
   }
 
+  /** Handles a reply that ends although its connection did not fail. A checked answer is then judged, complete or not. */
+  #stopped(broken: CarrierFailure, how: 'close' | 'cut'): void {
+    if (this.#checked) this.#finish('cut', how);
+    else this.#broke(broken, how);
+  }
+
   /** Handles the end of the connection. After a terminal event nothing is missing. */
   #broke(broken: CarrierFailure, how: 'close' | 'cut'): void {
     if (this.#end !== undefined) this.#finish(this.#end, 'close');
@@ -241,7 +263,8 @@ export class EventReply implements EventReader, RelayedReply {
   /** Ends the reply for its client. @param failure the failure that the account reported, or how the reply broke off */
   #finish(kind: OutcomeKind, how: 'close' | 'cut', failure = this.#relay.failure): void {
     if (this.#state === 'over') return;
-    this.#settle(verdictAt({ kind, how, failure, status: this.#head.status }, this.#sink, this.#context));
+    const verdict = this.#checked?.verdict() ?? verdictAt({ kind, how, failure, status: this.#head.status }, this.#sink, this.#context);
+    this.#settle(verdict);
   }
 
   #settle(verdict: Verdict): void {

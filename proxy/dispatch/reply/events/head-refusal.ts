@@ -14,8 +14,9 @@ export type HeadRefusal = { readonly verdict: Verdict } | { readonly verdict: un
 /** @param data the data of the event that refuses; undefined if it is not a JSON object */
 export function headRefusal(data: JsonObject | undefined, context: ReplyContext): HeadRefusal {
   const { turn, known, provider } = context;
-  const failure = data && provider.failures.inBand(data, turn.now());
-  if (failure && context.keepsBack(failure)) return { verdict: { kind: 'failed', failure } };
+  const isWhole = turn.dispatchedKind?.reply === 'whole';
+  const failure = data || isWhole ? provider.failures.inBand(data ?? {}, turn.now()) : undefined;
+  if (failure && (isWhole || context.keepsBack(failure))) return { verdict: { kind: 'failed', failure } };
   const { refusalEvent, refusesByStatus } = turn.surface;
   if (!failure || !(refusalEvent || refusesByStatus)) return { verdict: undefined, replacement: undefined };
   const collected = collectedError(failure, turn, known);

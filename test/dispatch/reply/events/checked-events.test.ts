@@ -1,13 +1,14 @@
 // A reply of events that is checked as a whole: its kept bytes, its end, and its failures (F3.7, Q27).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CollectedReply } from '../../../proxy/dispatch/reply/collected-reply.ts';
-import { WholeReply } from '../../../proxy/dispatch/reply/whole-reply.ts';
-import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../models/support.ts';
-import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/live-turn.ts';
-import { turnBody } from '../../support/rehearsal-replies.ts';
-import { type ContextOptions, RecordingClient, RecordingContext, RecordingSink, sse, Wire } from '../../support/replies.ts';
+import { CheckedEvents } from '../../../../proxy/dispatch/reply/events/checked-events.ts';
+import { EventReply } from '../../../../proxy/dispatch/reply/events/event-reply.ts';
+import { WholeReply } from '../../../../proxy/dispatch/reply/whole-reply.ts';
+import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
+import { HandClock } from '../../../models/support.ts';
+import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/live-turn.ts';
+import { turnBody } from '../../../support/rehearsal-replies.ts';
+import { type ContextOptions, RecordingClient, RecordingContext, RecordingSink, sse, Wire } from '../../../support/replies.ts';
 
 const SEALED: JsonObject = { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAA' };
 const CREATED = sse('response.created', { response: { id: 'resp_1', output: [] } });
@@ -16,7 +17,7 @@ const completed = (response: JsonObject = {}): string =>
   sse('response.completed', { response: { id: 'resp_1', object: 'response', status: 'completed', output: [SEALED], ...response } });
 
 interface Scene {
-  readonly reply: CollectedReply;
+  readonly reply: EventReply;
   readonly wire: Wire;
   readonly client: RecordingClient;
   readonly sink: RecordingSink;
@@ -41,7 +42,9 @@ async function scene({
   const sink = new RecordingSink();
   const client = new RecordingClient({ streams, sink });
   const context = new RecordingContext(turn, options.observer ? { observer: options.observer } : {});
-  const reply = new CollectedReply({ head: { status: 200, headers: { 'content-type': 'text/event-stream' } }, client, context });
+  const head = { status: 200, headers: { 'content-type': 'text/event-stream' } };
+  const checked = new CheckedEvents({ head, client, context });
+  const reply = new EventReply(head, client.sink(), context, { checked });
   return { reply, wire: new Wire(reply), client, sink, context, clock, faults };
 }
 
