@@ -2,7 +2,7 @@
 import type { AccountStatus } from '../../accounts/capacity.ts';
 import { isChallenged } from '../../accounts/health/health-status.ts';
 import type { AdminTarget } from '../admin-target.ts';
-import { unlistedAccounts } from '../replies/status-reply.ts';
+import { unlistedAccounts } from '../replies/unlisted-accounts.ts';
 import type { Metric, Sample } from './metrics-page.ts';
 
 const STATES = ['active', 'failing', 'challenge_page', 'no_models', 'reauth_required', 'paused', 'hidden'] as const;

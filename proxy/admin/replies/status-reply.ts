@@ -96,10 +96,6 @@ export interface StoreStatus {
 /** The accounts whose turns wait because a network's guard answers them. */
 export const challengedAccounts = (accounts: readonly LimitedAccount[]): readonly LimitedAccount[] => accounts.filter(isChallenged);
 
-/** The accounts that serve no model, because no read of their list has succeeded. */
-export const unlistedAccounts = (catalogs: readonly CatalogReply[]): ReadonlySet<string> =>
-  new Set(catalogs.flatMap(({ account, failure, models }) => (failure !== undefined && models === 0 ? account : [])));
-
 const CONFIG: Schema<Json> = {
   json: { type: 'object', description: 'The running configuration; private values are replaced by marks that can be compared.' },
 };

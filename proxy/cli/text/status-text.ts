@@ -1,5 +1,6 @@
 // Writes the state of the gateway as text for 80 columns: accounts with their quota, Pools, busy classes, counters.
-import { type LimitedAccount, type StatusReply, unlistedAccounts } from '../../admin/replies/status-reply.ts';
+import type { LimitedAccount, StatusReply } from '../../admin/replies/status-reply.ts';
+import { unlistedAccounts } from '../../admin/replies/unlisted-accounts.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
 type NodeStatus = NonNullable<StatusReply['sharing']>['nodes'][number];
