@@ -95,6 +95,8 @@ test('on every page hostile text is text: no element is made of it, no script ru
       assert.equal(await page.evaluate(turning), false, `${path}: nothing turns the direction`);
       if (shown && path !== '/models') await page.sees('left⟨U+202E⟩right⟨U+2066⟩');
       assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} fits into ${width}`);
+      const fits = `[...document.querySelectorAll('dialog')].every(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)`;
+      assert.ok(await page.evaluate(fits), `the dialog of ${path} fits into ${width}`);
     }
   }
   assert.deepEqual(page.errors, []);
