@@ -68,7 +68,7 @@ function ofTier(account: AccountConfig, { tier }: AssignmentConfig, { kind }: Ro
   return isSpent(caps, prices, facts) ? { reason: 'overflow_spent' } : undefined;
 }
 
-/** Whether the caps have no room for the turn. Without a body they have none if they are used up. */
+/** Whether the turn does not fit into the caps. Without a body its cost is unknown, and it fits unless a cap is used up. */
 function isSpent(caps: readonly ExplainedCap[], prices: Prices, { preview }: LackFacts): boolean {
   if (isFree(prices)) return false;
   const cost = preview?.leastCost(prices) ?? 0;

@@ -19,13 +19,13 @@ export interface SiteParts {
   readonly scripts?: Readonly<Record<string, string>>;
   /** The files of packages that are style sheets, by name. */
   readonly packageStyles?: Readonly<Record<string, string>>;
-  /** The own module that runs first. */
+  /** The module of the site that runs first. */
   readonly main: string;
   /** Whether the first paint needs this module. */
   readonly isFirst: (name: string) => boolean;
   /** The address of a file. */
   readonly addressOf: (name: string, digest: string) => string;
-  /** The addresses to which relative imports of an own module resolve. */
+  /** The addresses to which relative imports of a module of the site resolve. */
   readonly importedAs: (name: string) => readonly string[];
 }
 

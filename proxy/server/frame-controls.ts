@@ -36,7 +36,7 @@ interface ControlledSession {
 
 /** A response that began without a request of its client. */
 export interface Continued {
-  /** The request that the client would have sent for it. */
+  /** The request with which the client would have begun the response. */
   readonly frame: TurnFrame;
   /** The events of the response, until a turn takes them. */
   readonly following: FollowingFrames;

@@ -42,8 +42,7 @@ export function slotChange(
   const own = { ...before, wanted: Math.min(asked, most) };
   const free = most - sum(others, ({ held }) => held);
   const unmet = sum(others, ({ wanted, held }) => Math.max(0, wanted - held));
-  // The second condition: fewer slots exist than are in use, after `max_concurrent` was reduced, or under a new lease with turns of a lost
-  // one.
+  // More slots are in use than exist if `max_concurrent` was reduced, or if turns of a lost lease still run.
   const contended = unmet > 0 || kept > free;
   const even = Math.floor(most / nodes.size);
   const ample = Math.max(even, Math.ceil(own.wanted * 1.5));

@@ -55,8 +55,8 @@ export class Writer {
   }
 
   /**
-   * Queues a row of a table that adds, which must not be lost, with log rows that are written in the same transaction. If the queue is
-   * full, the log rows are dropped.
+   * Queues amounts that are added to a row of sums, with log rows that are written in the same transaction. If the queue is full, only
+   * the log rows are dropped.
    */
   putTogether(sum: TableRow, logRows: readonly TableRow[]): void {
     if (this.#closing) this.#dropped += 1 + logRows.length;

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { dropped, interrupted, openSession, QUESTION, wholeTurn } from '../support/interrupted-turns.ts';
-import { turnFrame, typesOf } from '../support/native-frames.ts';
+import { turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
 import { type NodesOptions, startNodes } from '../support/nodes.ts';
+import { replyEvents } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 import type { TestSocket } from '../support/websocket.ts';
 
@@ -26,6 +27,19 @@ export async function forwarded(options: NodesOptions = {}) {
 export async function completed(a: TestGateway, socket: TestSocket): Promise<void> {
   a.upstream.release('north');
   assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+}
+
+/**
+ * Makes the client send a turn and read nothing of its large reply, until both nodes hold more than a megabyte of it.
+ * @param last the events after the deltas
+ */
+export async function unread({ a, b, socket }: Awaited<ReturnType<typeof forwarded>>, ...last: readonly JsonObject[]): Promise<void> {
+  const words = 'word '.repeat(400_000);
+  const deltas = Array.from({ length: 20 }, (_, i) => ({ type: 'response.output_text.delta', output_index: 0, delta: `${i} ${words}` }));
+  a.upstream.next('north', replyEvents([{ type: 'response.created', response: { id: 'resp_long' } }, ...deltas, ...last]));
+  socket.pause();
+  socket.send(turnFrame('t2', [userMessage('much')]));
+  await until('held replies', () => (a.heldBytes > 1_048_576 && b.heldBytes > 1_048_576 ? true : undefined));
 }
 
 export const errorOf = ([frame]: readonly JsonObject[]): unknown => [frame?.status, (frame?.error as JsonObject | undefined)?.code];

@@ -21,7 +21,10 @@ export function seedRow({ daily, all }: { readonly daily: number; readonly all: 
   return Array.from({ length: ALL_CASES ? all : daily }, (_, number) => first + number);
 }
 
-/** The seeds of a row, then up to nine times as many more until the cases drawn suffice. For a property of which a case may be no example. */
+/**
+ * The seeds of a row, then up to nine times as many more until the drawn cases suffice. A property needs this if some cases are no example of
+ * it.
+ */
 export function* seedsUntil(suffices: () => boolean, row: readonly number[]): Generator<number> {
   yield* row;
   const next = (row.at(-1) ?? 0) + 1;

@@ -1,4 +1,5 @@
-// Queues pins for the store. They are digested hundreds at a time and written in the order of their digests, which costs a third.
+// Queues pins for the store. Hundreds are digested together and written in the order of their digests, at a third of the cost of one at
+// a time.
 import type { NewPin, Store } from '../../../store/store.ts';
 import type { Clock } from '../../base/time/clock.ts';
 

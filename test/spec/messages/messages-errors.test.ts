@@ -6,8 +6,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { KEY, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
+import { MESSAGES, messagesBody } from './messages-body.ts';
 
-const MESSAGES = '/v1/messages';
 const PAUSED = 'pg-paused';
 const LIMITED = 'pg-limited';
 const DAY = 'pg-day';
@@ -37,12 +37,7 @@ beforeEach(() => {
   gate.upstream.clear();
 });
 
-const ask = (members: JsonObject = {}): JsonObject => ({
-  model: 'model-a',
-  max_tokens: 400,
-  messages: [{ role: 'user', content: 'hi' }],
-  ...members,
-});
+const ask = (members: JsonObject = {}): JsonObject => messagesBody({ max_tokens: 400, ...members });
 /** Sends no key unless the headers have one. */
 const send = (headers: Record<string, string>, members: JsonObject = {}): Promise<Reply> =>
   gate.send(MESSAGES, { body: ask(members), headers: { authorization: '', ...headers } });

@@ -3,18 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { FAULT_READERS } from '../../../proxy/rehearsal/faults/fault-readers.ts';
-import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { byTurns } from '../../support/sample.ts';
+import { MESSAGES, messagesBody } from './messages-body.ts';
 
-const MESSAGES = '/v1/messages';
 const SAID = 'one two three four five six seven eight';
-const ASK: JsonObject = {
-  model: 'model-a',
-  max_tokens: 1_000,
-  messages: [{ role: 'user', content: `say: ${SAID}` }],
-  thinking: { type: 'adaptive' },
-};
+const ASK = messagesBody({ messages: [{ role: 'user', content: `say: ${SAID}` }], thinking: { type: 'adaptive' } });
 
 /** The result for a client: the complete answer, a status with the type of its error, or a stream that ends with this error event. */
 type Outcome = 'answer' | readonly [status: number, type: string] | { readonly event: string };

@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyBytes } from '../../support/rehearsal-replies.ts';
+import { MESSAGES, messagesBody } from './messages-body.ts';
 
 let gate: TestGateway;
 before(async () => {
@@ -72,8 +73,8 @@ function reply({ kind, pieces, item, ends }: Parts, lost: number, broken: (delta
 }
 
 const ask = (members: JsonObject = {}) =>
-  gate.send('/v1/messages', {
-    body: { model: 'model-a', max_tokens: 1_000, messages: [{ role: 'user', content: 'hi' }], tools: [TOOL], ...members },
+  gate.send(MESSAGES, {
+    body: messagesBody({ tools: [TOOL], ...members }),
   });
 
 for (const [shape, parts] of Object.entries(SHAPES)) {

@@ -5,8 +5,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, KEY, type RequestOptions, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
+import { messagesBody as ask, MESSAGES } from './messages-body.ts';
 
-const MESSAGES = '/v1/messages';
 const VERSION = { 'anthropic-version': '2023-06-01' };
 const sha256 = (secret: string): string => hash('sha256', secret, 'hex');
 
@@ -31,12 +31,6 @@ beforeEach(() => {
   gate.upstream.clear();
 });
 
-const ask = (members: JsonObject = {}): JsonObject => ({
-  model: 'model-a',
-  max_tokens: 1_000,
-  messages: [{ role: 'user', content: 'hi' }],
-  ...members,
-});
 const send = (body: JsonObject, headers: Record<string, string> = {}) => gate.send(MESSAGES, { body, headers });
 const get = (path: string, init: RequestOptions = {}) => gate.send(path, { headers: { ...VERSION, ...init.headers } });
 const narrow = { authorization: 'Bearer narrow' };

@@ -5,8 +5,7 @@ import { signatureOf } from '../../../proxy/surfaces/messages/signature.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyBytes, replyEvents } from '../../support/rehearsal-replies.ts';
-
-const MESSAGES = '/v1/messages';
+import { MESSAGES, messagesBody } from './messages-body.ts';
 
 let gate: TestGateway;
 before(async () => {
@@ -18,13 +17,7 @@ beforeEach(() => {
   gate.upstream.clear();
 });
 
-const ask = (members: JsonObject = {}): JsonObject => ({
-  model: 'model-a',
-  max_tokens: 1_000,
-  messages: [{ role: 'user', content: 'hi' }],
-  thinking: { type: 'adaptive' },
-  ...members,
-});
+const ask = (members: JsonObject = {}): JsonObject => messagesBody({ thinking: { type: 'adaptive' }, ...members });
 
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 type Data = any;

@@ -4,8 +4,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { signatureOf } from '../../../proxy/surfaces/messages/signature.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
-
-const MESSAGES = '/v1/messages';
+import { messagesBody as ask, MESSAGES } from './messages-body.ts';
 
 let gate: TestGateway;
 before(async () => {
@@ -23,7 +22,6 @@ const SENT_TOOL: JsonObject = { type: 'function', name: 'read', description: 'Re
 
 const user = (content: Json): JsonObject => ({ role: 'user', content });
 const assistant = (content: Json): JsonObject => ({ role: 'assistant', content });
-const ask = (members: JsonObject = {}): JsonObject => ({ model: 'model-a', max_tokens: 1_000, messages: [user('hi')], ...members });
 
 const message = (role: string, ...content: readonly JsonObject[]): JsonObject => ({ type: 'message', role, content });
 const said = (text: string): JsonObject => ({ type: 'input_text', text });

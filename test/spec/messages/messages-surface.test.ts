@@ -7,8 +7,8 @@ import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { SMALL } from '../../config/files.ts';
 import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyEvents } from '../../support/rehearsal-replies.ts';
+import { MESSAGES, messagesBody } from './messages-body.ts';
 
-const MESSAGES = '/v1/messages';
 const ORIGIN = 'https://app.example';
 
 let gate: TestGateway;
@@ -26,12 +26,7 @@ beforeEach(() => {
   gate.upstream.clear();
 });
 
-const ask = (members: JsonObject = {}): JsonObject => ({
-  model: 'model-a',
-  max_tokens: 1_000,
-  messages: [{ role: 'user', content: 'say: hi' }],
-  ...members,
-});
+const ask = (members: JsonObject = {}): JsonObject => messagesBody({ messages: [{ role: 'user', content: 'say: hi' }], ...members });
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 type Data = any;
 const streamed = async (members: JsonObject = {}): Promise<readonly Data[]> => {

@@ -1,4 +1,4 @@
-// The disasters of the nodes and their database while clients work. Each has a subject, so that no two act on the same thing at once.
+// The disasters of the nodes and their database while clients work. Each has a subject, and no two of the same subject run at once.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';

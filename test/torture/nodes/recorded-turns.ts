@@ -17,7 +17,7 @@ const STORED = '(SELECT count(*) FROM attempts WHERE request_id = requests.id)';
 /** The number of dispatches of a row's turn. If the turn succeeded at once, its attempt is not stored. */
 const ATTEMPTS = `(CASE WHEN ${STORED} = 0 AND account IS NOT NULL AND retries = 0 AND status < 300 AND outcome = 'completed' THEN 1 ELSE ${STORED} END)`;
 
-/** The number without dispatches whose token had expired. On a websocket that is the upgrade, which is not a turn at the provider. */
+/** The number of dispatches whose token had not expired. An expired token on a websocket fails the upgrade, which is no turn at the provider. */
 const ADMITTED = `(${ATTEMPTS} - (SELECT count(*) FROM attempts AS tried WHERE request_id = requests.id AND tried.status = 401))`;
 
 /** The number of attempts without an answer, which may not have reached the provider. */

@@ -13,6 +13,7 @@ import { Credentials } from '../../../proxy/upstream/credentials/credentials.ts'
 import { type TokenExchange, tokenEndpoint } from '../../../proxy/upstream/credentials/token-endpoint.ts';
 import { type RefreshLock, TokenVault } from '../../../proxy/upstream/credentials/token-vault.ts';
 import { openStore, type Store } from '../../../store/store.ts';
+import { account } from '../../models/support.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 import { ManualClock } from '../../support/rehearsal-clock.ts';
 
@@ -58,24 +59,11 @@ export class Bench {
     this.folder = folder;
     this.#silence = silence;
     const url = upstream.urlOf('north');
-    this.account = {
-      id: 'north',
-      label: 'North',
-      api: 'agent',
+    this.account = account('north', {
       base_url: url,
       credential: { oauth: { file: join(folder, 'north.json'), token_url: `${url}/oauth/token`, client_id: 'client-1' } },
       headers: { 'x-account': 'north-1' },
-      paused: false,
-      visible: true,
-      max_concurrent: 32,
-      models: {},
-      keep_fields: [],
-      drop_fields: [],
-      websocket: true,
-      compact: 'route',
-      session_header: 'none',
-      reserve_percent: 0,
-    };
+    });
     this.loaded = {
       config: { accounts: [this.account] } as unknown as LoadedConfig['config'],
       path: '',
