@@ -1,4 +1,5 @@
 // Ports that stay free while nothing of the test listens on them.
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 /** Ports that the system does not assign by itself. It assigns ports above 32768 on Linux, and above 49152 elsewhere. */
@@ -13,11 +14,24 @@ let handedOut = 0;
 export async function portOfOurs(): Promise<number> {
   for (;;) {
     const port = PORTS.first + ((process.pid * PORTS.perProcess + handedOut++) % PORTS.count);
-    const server = createServer().listen(port, '127.0.0.1');
-    const free = await new Promise((resolve) => server.once('listening', () => resolve(true)).once('error', () => resolve(false)));
-    if (free) {
-      await new Promise((resolve) => server.close(resolve));
-      return port;
-    }
+    if ((await isReserved(port)) && (await isFree(port))) return port;
   }
+}
+
+/** Reserves the port among all processes of tests, until this one ends: it takes the UDP port of the same number, which is of no other use. */
+function isReserved(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref();
+  return new Promise((resolve) => {
+    socket.once('listening', () => resolve(true)).once('error', () => resolve(false));
+    socket.bind({ port, address: '127.0.0.1', exclusive: true });
+  });
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('listening', () => resolve(true)).once('error', () => resolve(false));
+  });
+  if (isListening) await new Promise((resolve) => server.close(resolve));
+  return isListening;
 }
