@@ -6,7 +6,8 @@ import { runClean } from './calls/run-call.ts';
 import type { Stage } from './stage/stage.ts';
 import { framesAsTold, intactDatabase, rowsAsTold, usageAsRows } from './stored-invariants.ts';
 
-const QUIET_MS = 10_000;
+/** The longest deadline of a call on the stage, and as long again. */
+const QUIET_MS = 20_000;
 /** How much more memory the gateway may hold than at its start, for caches, compiled code and rows that wait to be written. */
 const GROWTH = { heapUsed: 48 << 20, external: 48 << 20, rss: 768 << 20 } as const;
 /** The most lines of the log that are printed. */

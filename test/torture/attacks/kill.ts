@@ -10,8 +10,6 @@ import { Load, type LoadFinding } from '../stage/load.ts';
 import { logIn } from '../stage/logins.ts';
 import type { Stage } from '../stage/stage.ts';
 
-/** The longest wait for rows. They wait at most 100 ms to be written, and longer on a busy machine. The time is noted. */
-const WRITTEN_MS = 30_000;
 /** The time before the end in which requests may reach the provider after the end of the process. */
 const UNDER_WAY_MS = 1_500;
 
@@ -78,14 +76,17 @@ async function killed(stage: Stage, { moment, expires, after, seed }: Moment): P
 
 const accountsOf = (stage: Stage): readonly string[] => stage.lanes.flatMap(({ accounts }) => accounts);
 
-/** Resolves when the rows of these answers are in the database. @throws Error if they are not written in time */
+/**
+ * Resolves when the rows of these answers are in the database. They wait at most 100 ms to be written, and longer on a busy machine; the
+ * time is noted. @throws Error if they are not written in time
+ */
 async function written(stage: Stage, told: readonly string[]): Promise<void> {
   const began = performance.now();
   const all = async (): Promise<true | undefined> => {
     const rows = new Set((await stage.database.all('SELECT id FROM requests')).map(({ id }) => id));
     return told.every((id) => rows.has(id)) ? true : undefined;
   };
-  await until('the rows of all answers so far', all, WRITTEN_MS);
+  await until('the rows of all answers so far', all);
   stage.note('longest until rows were written, ms', { value: performance.now() - began, of: `${told.length} answers` });
 }
 

@@ -11,9 +11,6 @@ import { Load } from '../stage/load.ts';
 import type { SmallDisk } from '../stage/small-disk.ts';
 import type { Stage } from '../stage/stage.ts';
 
-/** The longest wait for rows when the store can be written again. The longest pause between its tries is two seconds. */
-const WRITTEN_MS = 10_000;
-
 export const store: Attack = {
   name: 'store',
   title: 'disk full, database locked, read-only, damaged',
@@ -63,11 +60,7 @@ async function underLoad(stage: Stage, random: SeededRandom, begin: Begin): Prom
   await sleep(200);
   const { found, calls } = await load.stop();
   expect(found.length === 0, () => `${found.length} of ${calls} calls: ${found[0]?.message}`);
-  await until(
-    'all rows to be written',
-    async () => ((await stage.adminJson('/api/status')).store.queued === 0 ? true : undefined),
-    WRITTEN_MS,
-  );
+  await until('all rows to be written', async () => ((await stage.adminJson('/api/status')).store.queued === 0 ? true : undefined));
   const { dropped, rejected } = (await stage.adminJson('/api/status')).store;
   expect(dropped === 0 && rejected === 0, () => `${dropped} rows were dropped, ${rejected} rejected`);
 }

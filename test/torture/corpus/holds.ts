@@ -25,7 +25,7 @@ const BYTES = 200_000;
 /** The bytes of a streamed body. The bytes in transit do not grow with it. */
 const STREAMED_BYTES = 800_000;
 /** The longest wait for a state. Each measurement stops the gateway for a while. */
-const HELD_PATIENCE_MS = 30_000;
+const HELD_PATIENCE_MS = 60_000;
 
 export interface Hold {
   readonly bytes: number;

@@ -7,7 +7,7 @@ import { inTime } from '../../support/rehearsal-inbox.ts';
 import { until } from '../../support/until.ts';
 
 const MAIN = fileURLToPath(new URL('../../../proxy/main.ts', import.meta.url));
-const START_MS = 30_000;
+const START_MS = 60_000;
 const STOP_MS = 15_000;
 
 export interface HookOrder {

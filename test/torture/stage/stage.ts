@@ -25,7 +25,7 @@ export type StageName = 'ordinary' | 'responses' | 'chat' | 'logins' | 'small di
 
 const LANES: Readonly<Record<StageName, number>> = { ordinary: 16, responses: 4, chat: 4, logins: 4, 'small disk': 4 };
 const DISK_MEGABYTES = 12;
-const READY_MS = 20_000;
+const READY_MS = 60_000;
 
 type Lanes = readonly [Lane, ...Lane[]];
 
