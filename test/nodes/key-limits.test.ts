@@ -40,9 +40,18 @@ const statuses = (replies: readonly Reply[]): Readonly<Record<number, number>> =
 /** The key's limits in `GET /v1/usage`. */
 const usageAt = async (gate: TestGateway) => (await gate.send('/v1/usage')).json;
 
-test('[Q34] with requests_per_minute of 60, of 600 turns at once over three nodes 60 run', async () => {
-  await using nodes = await threeNodes({ config: limited({ requests_per_minute: 60 }) });
-  const replies = await Promise.all(Array.from({ length: 600 }, (_, i) => turn(nodes.all[i % 3] as TestGateway)));
+test('[Q34] with requests_per_minute of 60, of 600 turns over three nodes, 60 of them at once, 60 run', async () => {
+  const clock = new HandClock();
+  await using nodes = await threeNodes({
+    clock,
+    upstream: { accounts: ['north'], strict: false, clock },
+    config: limited({ requests_per_minute: 60 }),
+  });
+  const replies: Reply[] = [];
+  // On a busy machine, of all turns at once some would wait longer for the database than a turn may.
+  while (replies.length < 600) {
+    replies.push(...(await Promise.all(Array.from({ length: 60 }, (_, i) => turn(nodes.all[i % 3] as TestGateway)))));
+  }
   assert.deepEqual(statuses(replies), { 200: 60, 429: 540 });
   assert.equal(nodes.all[0].upstream.turns().length, 60);
   const refused = replies.filter(({ status }) => status === 429);
