@@ -26,8 +26,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const WORKERS = 5;
 
 /** After this time the process that runs a file is ended, so a file that waits forever ends too. */
-const DEADLINE_MS = 300_000;
-const LONG_DEADLINE_MS = 1_200_000;
+const DEADLINE_MS = 600_000;
+const LONG_DEADLINE_MS = 2_400_000;
 
 const { values, positionals } = parseArgs({
   options: { long: { type: 'boolean', default: false }, all: { type: 'boolean', default: false } },

@@ -12,7 +12,7 @@ type Shell = (typeof SHELLS)[number];
 
 const scripts = new Map<Shell, string>();
 let folder: string;
-const SHELL_MS = 30_000;
+const SHELL_MS = 120_000;
 
 /** Options with which each shell starts without the configuration files of its user. */
 const PLAIN: Readonly<Record<Shell, readonly string[]>> = {

@@ -1,9 +1,7 @@
 // A page of a browser for tests: a test opens it, types and clicks like a person, and evaluates expressions.
 import assert from 'node:assert/strict';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { DevTools } from './dev-tools.ts';
-
-const PATIENCE_MS = 30_000;
 
 /** The interval between two looks at a page, because each look lays the page out. */
 const LOOK_MS = 40;

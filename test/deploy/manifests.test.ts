@@ -164,7 +164,7 @@ test('the StatefulSet and the Compose file for one node run, and their probes ar
     if (!metrics) continue;
     for (const path of ['/healthz', '/readyz']) {
       const answers = async () => (await fetch(`http://127.0.0.1:${new URL(metrics).port}${path}`)).status === 200 || undefined;
-      await until(path, answers, 30_000);
+      await until(path, answers);
     }
   }
 });

@@ -19,7 +19,7 @@ before(async () => {
     upstream: { manners: { streamedUnstoredLists: false } },
     config: (draft) => {
       draft.limits = { header_bytes: HEADER_BYTES, request_body_bytes: BODY_BYTES };
-      Object.assign(draft.timeouts, { client_header_ms: 1_000, client_body_idle_ms: 200 });
+      Object.assign(draft.timeouts, { client_header_ms: 2_000, client_body_idle_ms: 1_500 });
     },
   });
 });

@@ -185,13 +185,13 @@ describe('a provider that is slow', () => {
     const moved = (draft: Draft): void => {
       draft.accounts[0].base_url = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`;
     };
-    await using gate = await startGateway({ config: slow({ upstream_connect_ms: 100 }) });
+    await using gate = await startGateway({ config: slow({ upstream_connect_ms: 1_000 }) });
     await gate.reconfigure(moved);
     const { status } = await gate.send(PUBLIC, { body: { ...PUBLIC_TURN, stream: false } });
     assert.equal(status, 200);
     const [row] = await gate.rows();
     assert.deepEqual([row?.retries, row?.account], [1, 'SOUTH']);
-    await using alone = await startGateway({ upstream: only, config: slow({ upstream_connect_ms: 100 }) });
+    await using alone = await startGateway({ upstream: only, config: slow({ upstream_connect_ms: 1_000 }) });
     await alone.reconfigure(moved);
     const late = await alone.send(NATIVE, { body: turnBody('hello') });
     assert.deepEqual([late.status, late.json.error.code], [504, 'upstream_timeout']);
@@ -199,7 +199,7 @@ describe('a provider that is slow', () => {
   });
 
   test('in the middle of a stream is cut after its silence: natively without final chunk, publicly with an error', async () => {
-    await using gate = await startGateway({ upstream: only, config: slow({ upstream_idle_ms: 100 }) });
+    await using gate = await startGateway({ upstream: only, config: slow({ upstream_idle_ms: 1_000 }) });
     gate.upstream.always('north', [replyEvents([created, delta, completed]), { kind: 'stall', at: { events: 2 } }]);
     const { text } = await gate.send(PUBLIC, { body: PUBLIC_TURN });
     assert.equal(eventsOf(text).at(-1)?.data.error.code, 'server_error');
@@ -216,7 +216,7 @@ describe('a provider that is slow', () => {
   });
 
   test('before anything was shown is abandoned for another account', async () => {
-    await using gate = await startGateway({ config: slow({ upstream_idle_ms: 100 }) });
+    await using gate = await startGateway({ config: slow({ upstream_idle_ms: 1_000 }) });
     gate.upstream.next('north', 'stall after 2 events');
     const { status, text } = await gate.send(PUBLIC, { body: PUBLIC_TURN });
     assert.equal(status, 200);

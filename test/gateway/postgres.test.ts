@@ -72,7 +72,7 @@ test('[Q34] turns of keys without limits continue while the database does not an
   link.stop();
   for (let n = 0; n < 3; n++) await turn();
   const isOut = () => (gate.logged.some((line) => line.includes('"store_unreachable"')) ? true : undefined);
-  await until('the outage', isOut, 15_000);
+  await until('the outage', isOut);
   const waits = waitsForDatabase(context);
   await turn();
   assert.equal(waits(), 0, 'it waits for no connection');

@@ -44,7 +44,7 @@ export class CountingProvider {
   }
 
   async has(count: number): Promise<void> {
-    await until(`${count} turns at the provider (${this.running} are there)`, () => (this.running === count ? true : undefined), 10_000);
+    await until(`${count} turns at the provider (${this.running} are there)`, () => (this.running === count ? true : undefined));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -54,7 +54,7 @@ async function stageFor(context: TestContext, refusal?: HopRefusal): Promise<Sta
     signature: new HopSignature('secret', () => time.now),
     counters,
     limits: { header_bytes: 4096, connections: 3 } as Limits,
-    timeouts: { client_header_ms: 500 } as Timeouts,
+    timeouts: { client_header_ms: 2_000 } as Timeouts,
     accept: (hop) => {
       if (refusal) return refusal;
       hops.push(hop);

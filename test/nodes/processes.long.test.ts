@@ -38,7 +38,7 @@ test('[Q34] a process that starts again after it was killed waits for its former
   killed.signal('SIGKILL');
   await killed.ended;
   await using again = await ServeProcess.start(here.draft);
-  await until('it to wait', () => again.log.includes('node_name_in_use') || undefined, 15_000);
+  await until('it to wait', () => again.log.includes('node_name_in_use') || undefined);
   // The lease expires as if 30 s had passed.
   await (await postgres()).query(here.url, `UPDATE nodes SET expires_at = ${Date.now() - 1}`);
   assert.match(await again.line(), /^poolgate serves /);
@@ -51,7 +51,7 @@ test('a stop ends a process during its start, by a handler of its own: process 1
   killed.signal('SIGKILL');
   await killed.ended;
   await using again = await ServeProcess.start(here.draft);
-  await until('it to wait', () => again.log.includes('node_name_in_use') || undefined, 15_000);
+  await until('it to wait', () => again.log.includes('node_name_in_use') || undefined);
   again.signal('SIGTERM');
   const { code, signal, out } = await again.ended;
   assert.deepEqual([code, signal, out], [143, null, '']);

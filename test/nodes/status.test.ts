@@ -36,14 +36,10 @@ test('[Q34] every node shows all nodes with their version, configuration, slots 
   await using nodes = await threeNodes();
   const [a, b, c] = nodes.all;
   assert.equal((await c.send('/backend-api/agent/responses', { body: turnBody('hi') })).status, 200);
-  const seen = await until(
-    'all nodes',
-    async () => {
-      const found = await nodesAt(a);
-      return found.length === 3 && found.some(({ slots, state }) => slots > 0 && state === 'alive') ? found : undefined;
-    },
-    15_000,
-  );
+  const seen = await until('all nodes', async () => {
+    const found = await nodesAt(a);
+    return found.length === 3 && found.some(({ slots, state }) => slots > 0 && state === 'alive') ? found : undefined;
+  });
   assert.deepEqual(
     seen.map(({ node, state, differs }) => [node, state, differs]).sort(),
     [
@@ -75,12 +71,12 @@ test('[Q34] a node whose configuration differs is shown as such, by every node t
   await b.reconfigure((draft) => {
     draft.pools[0].max_attempts = 2;
   });
-  await until('the other digest', async () => ((await nodesAt(a)).some(({ differs }) => differs) ? true : undefined), 15_000);
+  await until('the other digest', async () => ((await nodesAt(a)).some(({ differs }) => differs) ? true : undefined));
   assert.deepEqual(
     (await nodesAt(a)).filter(({ differs }) => differs).map(({ node }) => node),
     [idOf(b)],
   );
-  await until('b to see a', async () => ((await nodesAt(b)).filter(({ differs }) => differs).length === 2 ? true : undefined), 15_000);
+  await until('b to see a', async () => ((await nodesAt(b)).filter(({ differs }) => differs).length === 2 ? true : undefined));
   assert.match(await textOf(context, a), new RegExp(`^${idOf(b)} +config differs `, 'm'));
   assert.ok((await nodesAt(c)).some(({ differs }) => differs));
   const metrics = await metricsOf(c);
@@ -94,19 +90,19 @@ test('[Q34] a different address, name or log is not reported as a different conf
   await b.reconfigure((draft) => {
     draft.log = { level: 'warn' };
   });
-  await until('all nodes', async () => ((await nodesAt(a)).length === 3 ? true : undefined), 15_000);
+  await until('all nodes', async () => ((await nodesAt(a)).length === 3 ? true : undefined));
   assert.ok((await nodesAt(a)).every(({ differs }) => !differs));
 });
 
 test('[Q34] a node that left is not shown, a node that died is shown as dead', async (context) => {
   await using nodes = await threeNodes();
   const [a, b, c] = nodes.all;
-  await until('all nodes', async () => ((await nodesAt(a)).length === 3 ? true : undefined), 15_000);
+  await until('all nodes', async () => ((await nodesAt(a)).length === 3 ? true : undefined));
   await b.stop();
   c.kill();
-  await until('one node less', async () => ((await nodesAt(a)).length === 2 ? true : undefined), 15_000);
+  await until('one node less', async () => ((await nodesAt(a)).length === 2 ? true : undefined));
   await (await postgres()).query(nodes.store, `UPDATE nodes SET expires_at = ${Date.now() - 1_000} WHERE id = '${idOf(c)}'`);
-  await until('a dead node', async () => ((await nodesAt(a)).some(({ state }) => state === 'dead') ? true : undefined), 15_000);
+  await until('a dead node', async () => ((await nodesAt(a)).some(({ state }) => state === 'dead') ? true : undefined));
   assert.match(await textOf(context, a), new RegExp(`^${idOf(c)} +dead \\d+s `, 'm'));
   assert.match(await metricsOf(a), new RegExp(`^poolgate_node_up\\{node="${idOf(c)}"\\} 0$`, 'm'));
 });

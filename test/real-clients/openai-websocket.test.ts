@@ -7,7 +7,7 @@ import type { ResponsesClientEvent, ResponsesServerEvent } from 'openai/resource
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import { keyOf, startStage } from '../crossing/stage.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 
 const clientOf = (gate: TestGateway): OpenAI => new OpenAI({ apiKey: KEY, baseURL: `${gate.url}/v1`, maxRetries: 0 });
 
@@ -155,7 +155,7 @@ for (const websocket of [true, false]) {
     const session = new ResponsesWebSocketSession(socket, { maxLanes: 3, maxBufferedEvents: 1_000, maxBufferedBytes: 1_000_000 });
     const lanes = [session.lane('first'), session.lane('second'), session.lane()];
     for (const [i, lane] of lanes.entries()) lane.create({ model: 'model-a', input: `say: number ${i}` });
-    const answers = await Promise.all(lanes.map((lane) => lane.finalResponse({ signal: AbortSignal.timeout(5_000) })));
+    const answers = await Promise.all(lanes.map((lane) => lane.finalResponse({ signal: AbortSignal.timeout(PATIENCE_MS) })));
     assert.deepEqual(
       answers.map(({ output_text: said }) => said),
       ['number 0', 'number 1', 'number 2'],
@@ -163,7 +163,7 @@ for (const websocket of [true, false]) {
     assert.ok(gate.upstream.turns().every(({ json }) => !Object.hasOwn(json as object, 'stream_id')));
     for (const lane of lanes) {
       lane.create({ model: 'no-such-model', input: 'x' });
-      await assert.rejects(lane.finalResponse({ signal: AbortSignal.timeout(5_000) }), /request failed/);
+      await assert.rejects(lane.finalResponse({ signal: AbortSignal.timeout(PATIENCE_MS) }), /request failed/);
     }
     socket.close();
   });

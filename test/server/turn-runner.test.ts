@@ -11,6 +11,7 @@ import type { DispatchServices } from '../../proxy/dispatch/dispatch-services.ts
 import { type RunnerServices, TurnRunner } from '../../proxy/server/turn-runner.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { liveTurnOf } from '../support/live-turn.ts';
+import { PATIENCE_MS } from '../support/until.ts';
 
 test('a client whose answer cannot be written loses its connection, and does not wait for the rest', async (context) => {
   const { turn, faults } = liveTurnOf();
@@ -32,7 +33,7 @@ test('a client whose answer cannot be written loses its connection, and does not
   context.after(() => server.close());
   await new Promise((resolve) => server.once('listening', resolve));
   await assert.rejects(
-    fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { signal: AbortSignal.timeout(5_000) }),
+    fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { signal: AbortSignal.timeout(PATIENCE_MS) }),
     TypeError,
   );
   assert.equal(faults.length, 1);

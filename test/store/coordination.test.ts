@@ -7,6 +7,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { StoreError } from '../../store/errors.ts';
 import { openStore, type Store } from '../../store/store.ts';
+import { PATIENCE_MS } from '../support/until.ts';
 import { adapters } from './adapters.ts';
 import { accountRow, credentialRow, joinedAs, limitedTurn, pinRow, usageRow } from './samples.ts';
 
@@ -214,7 +215,7 @@ for (const adapter of adapters) {
     });
   });
 
-  test(`a second process on ${adapter.name} contends for leases and limits`, { timeout: 30_000 }, async (context) => {
+  test(`a second process on ${adapter.name} contends for leases and limits`, { timeout: 3 * PATIENCE_MS }, async (context) => {
     const { url, one } = await openTwo(context);
     const turn = limitedTurn({ node: await joinedAs(one, 'here', 1_000_000_000) });
     const script = fileURLToPath(new URL('contending-process.ts', import.meta.url));

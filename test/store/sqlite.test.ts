@@ -12,7 +12,7 @@ import * as tables from '../../store/schema/tables.ts';
 import { Claim } from '../../store/sqlite/claim.ts';
 import { SqliteConnection } from '../../store/sqlite/sqlite-connection.ts';
 import { openStore, type StoreErrorCode } from '../../store/store.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { folder } from './adapters.ts';
 import { auditEntry, requestRow, usageRow } from './samples.ts';
 
@@ -36,7 +36,7 @@ const otherProcess = (...args: readonly string[]) =>
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 
-test('flushed rows survive kill -9', { timeout: 20_000 }, async (context) => {
+test('flushed rows survive kill -9', { timeout: 3 * PATIENCE_MS }, async (context) => {
   const path = await database(context);
   const child = otherProcess('hang', `sqlite:${path}`, 'row');
   const exit = once(child, 'exit');
@@ -53,7 +53,7 @@ test('flushed rows survive kill -9', { timeout: 20_000 }, async (context) => {
   await store.close();
 });
 
-test('two processes write to one file at once, also to a fresh one, and nothing is lost', { timeout: 20_000 }, async (context) => {
+test('two processes write to one file at once, also to a fresh one, and nothing is lost', { timeout: 3 * PATIENCE_MS }, async (context) => {
   const url = `sqlite:${await database(context)}`;
   const others = ['one', 'two'].map((name) => once(otherProcess('add', url, name), 'exit'));
   const store = await openStore(url, { clock });
@@ -172,7 +172,9 @@ test('a file that cannot be opened is refused with a reason', async (context) =>
   await assert.rejects(openStore('mysql://x', { clock }), refused('bad_url', /sqlite:PATH/));
 });
 
-test('rows wait while another process holds the file, and are written when it releases the file', { timeout: 10_000 }, async (context) => {
+test('rows wait while another process holds the file, and are written when it releases the file', {
+  timeout: 3 * PATIENCE_MS,
+}, async (context) => {
   const path = await database(context);
   const heard: string[] = [];
   const store = await openStore(`sqlite:${path}`, {

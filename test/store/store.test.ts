@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type RequestRow, type Store, StoreError } from '../../store/store.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { adapters } from './adapters.ts';
 import { accountRow, attemptRow, auditEntry, credentialRow, fileRow, pinRow, requestRow, usageRow } from './samples.ts';
 
@@ -338,7 +338,7 @@ for (const adapter of adapters) {
       await write();
       assert.equal(await store.trimLog(2 ** 30), 0);
       // The statistics of a server are some seconds late, and each query reads a part of the log.
-      const first = await until('deleted rows', async () => (await store.trimLog(400_000)) || undefined, 30_000, 500);
+      const first = await until('deleted rows', async () => (await store.trimLog(400_000)) || undefined, PATIENCE_MS, 500);
       assert.ok(first > 100 && first < 2_000, `${first} of 2,000 rows were deleted`);
       assert.equal((await store.requests.list({ id: `req_${9_999 + first}` })).length, 0);
       const [oldest] = await store.requests.list({ id: `req_${10_000 + first}` });

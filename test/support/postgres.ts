@@ -33,7 +33,7 @@ const INITDB = ['--auth=trust', '--username=poolgate', '--encoding=UTF8', '--loc
 /** The folder with a copy of the data that the server of all files had before its start. */
 const FRESH = 'fresh';
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 /** The pause between two checks whether the server answers. Each check is a connection, for which the server starts a process. */
 const ANSWER_PAUSE_MS = 50;

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 /** The deadline. It is long for busy machines, and only failures take so long. */
-export const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 60_000;
 const PAUSE_MS = 5;
 
 /** The first result of `probe` that is not undefined. @param pauseMs the pause between two calls, longer if a call costs much */

@@ -26,7 +26,7 @@ const SERVER = `
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
 `;
 
-const DEADLINE_MS = 320;
+const DEADLINE_MS = 1_000;
 
 async function asked(path: string, meanwhile: (signals: Int32Array<SharedArrayBuffer>) => void): Promise<unknown> {
   const shared = new SharedArrayBuffer(8);

@@ -124,14 +124,14 @@ describe('waits', () => {
   });
 
   test('[AA57] the first data ends the wait for it, and comments hold off the idle timer', async () => {
-    await using stage = await chatStage({ account: { first_byte_ms: 1_000, idle_ms: 1_000 } });
+    await using stage = await chatStage({ account: { first_byte_ms: 2_000, idle_ms: 2_000 } });
     const reply = open(framed([text('Hi')]));
     stage.platform.next.push(reply.answer);
     const sending = stage.gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi' } });
     const response = await reply.response;
     // This takes twice the wait, so the timers of the gateway run between the comments.
     for (let i = 0; i < 40; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await new Promise((resolve) => setTimeout(resolve, 100));
       response.write(': PROCESSING\n\n');
     }
     response.end(framed(ENDING));

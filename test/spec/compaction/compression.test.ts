@@ -219,7 +219,7 @@ test('[RM2] the row has saved tokens where they were counted before the turn end
   await using gate = await startGateway({ config: enabled });
   const turn = async (): Promise<JsonObject | null | undefined> => compressionOf(gate, NATIVE, bodyOf(NATIVE, WORK.slice(0, 3)));
   const counted = (times: number): Promise<true> =>
-    until(`${times} counts`, () => (gate.count('token_counts') >= times ? true : undefined), 30_000);
+    until(`${times} counts`, () => (gate.count('token_counts') >= times ? true : undefined));
   // The thread takes about as long to start as a reply takes, so the row can have tokens or bytes.
   const first = (await turn()) ?? {};
   const bytes = Buffer.byteLength(SEARCH) - Buffer.byteLength(compressedText(SEARCH));

@@ -249,7 +249,7 @@ test('a body that stalls ends with 408, and requests beyond the slots of class m
     config: (draft) => {
       withOperator(draft);
       draft.admission = { mcp: { running: 1, waiting: 0, wait_ms: 1000 } };
-      draft.timeouts.client_body_idle_ms = 1000;
+      draft.timeouts.client_body_idle_ms = 3_000;
     },
   });
   using stalled = await RawClient.connect(small.url);

@@ -33,7 +33,7 @@ function configured(draft: Draft): void {
     { id: 'unroutable', assignments: [{ account: 'north', active: false }] },
   );
   draft.limits = { request_body_bytes: 20_000 };
-  Object.assign(draft.timeouts, { client_body_idle_ms: 100, upstream_first_byte_ms: 100 });
+  Object.assign(draft.timeouts, { client_body_idle_ms: 1_500, upstream_first_byte_ms: 1_500 });
 }
 
 const start = (): Promise<TestGateway> =>

@@ -32,7 +32,7 @@ test('[Q17] a public websocket gets an error frame where its account sends only 
   await using gate = await startGateway({
     upstream: { accounts: ['north'] },
     config: (draft) => {
-      Object.assign(draft.timeouts, { hold_ms: 20, upstream_idle_ms: 100 });
+      Object.assign(draft.timeouts, { hold_ms: 20, upstream_idle_ms: 1_000 });
     },
   });
   using socket = await connect(gate, PUBLIC_SOCKET);

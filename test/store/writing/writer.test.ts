@@ -8,7 +8,11 @@ import { attempts, audit, catalog, pins, requests, usage, usageHours } from '../
 import { hourRowOf } from '../../../store/schema/usage-sums.ts';
 import type { Notice } from '../../../store/writing/notice.ts';
 import { Writer, type WriterOptions } from '../../../store/writing/writer.ts';
+import { PATIENCE_MS } from '../../support/until.ts';
 import { attemptRow, auditEntry, pinRow, requestRow, usageRow } from '../samples.ts';
+
+/** No test lasts so long. */
+const LONG_MS = 3_600_000;
 
 /** A disk that keeps the written rows as one array of ids or hashes for each batch, and fails while `error` is set. */
 function disk() {
@@ -40,7 +44,7 @@ const writerOn = (write: ReturnType<typeof disk>['write'], given: Partial<Writer
     queueRows: 1_000,
     batchRows: 200,
     flushMs: 20,
-    gatherMs: 10_000,
+    gatherMs: LONG_MS,
     retryMs: [5, 20],
     notice: () => undefined,
     unmentioned: new Set(),
@@ -57,7 +61,7 @@ const sizes = (batches: readonly (readonly string[])[]) => batches.map(({ length
 
 test('every 200 rows are a batch, and the remaining ones wait for the timer', async () => {
   const { write, batches } = disk();
-  const writer = writerOn(write, { flushMs: 10_000 });
+  const writer = writerOn(write, { flushMs: LONG_MS });
   for (const row of numbered(450)) writer.append(requests, row);
   await until(() => batches.length === 2);
   await sleep(10);
@@ -84,7 +88,7 @@ test('rows that are large fill a batch sooner', async () => {
   const { write, batches } = disk();
   const writer = writerOn(write, { batchRows: 1_000 });
   for (let n = 0; n < 10; n++) writer.put(catalog, { account: `a${n}`, entries: '[]', etag: null, read_at: 1 });
-  await writer.flush(1_000);
+  await writer.flush(PATIENCE_MS);
   assert.deepEqual(sizes(batches), [2, 2, 2, 2, 2]);
 });
 
@@ -121,7 +125,7 @@ test('a failing disk is tried again with longer and longer pauses, throws nothin
   await sleep(2);
   assert.deepEqual(writer.stats(), { queued: 1, written: 0, dropped: 0, rejected: 0, failures: 4, last_error: 'full', failing_since: 77 });
   state.error = undefined;
-  assert.equal(await writer.flush(1_000), true);
+  assert.equal(await writer.flush(PATIENCE_MS), true);
   assert.deepEqual(writer.stats(), {
     queued: 0,
     written: 1,
@@ -159,9 +163,9 @@ test('of the rows of one key that wait only the last is written, in the place of
   writer.put(pins, pinRow({ account: 'one' }));
   writer.append(requests, requestRow({ id: 'r' }));
   writer.put(pins, pinRow({ account: 'two' }));
-  await writer.flush(1_000);
+  await writer.flush(PATIENCE_MS);
   writer.put(pins, pinRow({ account: 'three' }));
-  await writer.flush(1_000);
+  await writer.flush(PATIENCE_MS);
   assert.deepEqual(batches, [['ab12', 'r'], ['ab12']]);
   assert.deepEqual(seen, [pinRow({ account: 'two' }), pinRow({ account: 'three' })]);
 });
@@ -203,18 +207,18 @@ test('flush returns whether it was done before its deadline', async () => {
   writer.append(requests, requestRow());
   assert.equal(await writer.flush(15), false);
   state.error = undefined;
-  assert.equal(await writer.flush(1_000), true);
+  assert.equal(await writer.flush(PATIENCE_MS), true);
 });
 
 test('flush waits for the rows that were queued when it was called, not for later ones', async () => {
   const { write, batches } = disk();
-  const writer = writerOn(write, { batchRows: 2, flushMs: 10_000 });
+  const writer = writerOn(write, { batchRows: 2, flushMs: LONG_MS });
   writer.append(requests, requestRow({ id: 'r' }));
   const coming = setInterval(() => writer.append(requests, requestRow({ id: 'more' })), 0);
-  assert.equal(await writer.flush(1_000), true);
+  assert.equal(await writer.flush(PATIENCE_MS), true);
   clearInterval(coming);
   assert.equal(batches[0]?.[0], 'r');
-  await writer.close(1_000);
+  await writer.close(PATIENCE_MS);
 });
 
 test('the operator is notified once that writes fail, once that they succeed again, and not of a bad row', async () => {
@@ -239,7 +243,7 @@ test('the operator is notified once that writes fail, once that they succeed aga
     'store_not_writable another process has locked the database: end it. Until then rows wait in memory, and are lost at a stop',
     'store_writable',
   ]);
-  assert.equal(await writer.close(1_000), 0, 'nothing was lost by the stop');
+  assert.equal(await writer.close(PATIENCE_MS), 0, 'nothing was lost by the stop');
 });
 
 test('the operator is not notified of failures that are reported elsewhere, but of others among them', async () => {
@@ -261,7 +265,7 @@ test('the operator is not notified of failures that are reported elsewhere, but 
     await saved;
   }
   assert.deepEqual(heard, [['store_not_writable', 'not_writable'], ['store_writable']]);
-  await writer.close(1_000);
+  await writer.close(PATIENCE_MS);
 });
 
 test('many flushes, saves and a close at once end together, with every row written once', async () => {
@@ -270,9 +274,9 @@ test('many flushes, saves and a close at once end together, with every row writt
   const work: Promise<unknown>[] = [];
   for (let n = 0; n < 100; n++) {
     writer.append(requests, requestRow({ id: `r${n}` }));
-    if (n % 9 === 0) work.push(writer.flush(1_000), writer.save(audit, auditRow(`a${n}`)));
+    if (n % 9 === 0) work.push(writer.flush(PATIENCE_MS), writer.save(audit, auditRow(`a${n}`)));
   }
-  work.push(writer.close(1_000), writer.close(1_000), writer.flush(1_000));
+  work.push(writer.close(PATIENCE_MS), writer.close(PATIENCE_MS), writer.flush(PATIENCE_MS));
   await Promise.all(work);
   assert.equal(new Set(batches.flat()).size, 112);
   assert.equal(batches.flat().length, 112);
@@ -325,7 +329,7 @@ test('[Q18] the usage of turns and their rows are in the same batch, however bat
     );
     if (n % 10 === 0) await sleep(2);
   }
-  assert.equal(await writer.close(1_000), 0);
+  assert.equal(await writer.close(PATIENCE_MS), 0);
   assert.ok(stored.length > 10);
   for (const { rows, requests: used } of stored) assert.equal(used, rows);
   assert.equal(
@@ -337,17 +341,17 @@ test('[Q18] the usage of turns and their rows are in the same batch, however bat
 
 test('[Q18] usage is kept where its log rows are dropped, or can never be written', async () => {
   const { write, batches } = disk();
-  const full = writerOn(write, { queueRows: 2, flushMs: 10_000 });
+  const full = writerOn(write, { queueRows: 2, flushMs: LONG_MS });
   for (let n = 0; n < 5; n++) full.putTogether([usage, usageRow({ requests: 1 })], [[requests, requestRow({ id: `r${n}` })]]);
   assert.equal(full.stats().dropped, 4);
-  assert.equal(await full.close(1_000), 0);
+  assert.equal(await full.close(PATIENCE_MS), 0);
   assert.deepEqual(
     batches.flat().filter((id) => id !== ''),
     ['r0'],
   );
   const writer = writerOn(write);
   writer.putTogether([usage, usageRow({ requests: 1 })], [[requests, requestRow({ id: 'bad' })]]);
-  assert.equal(await writer.close(1_000), 0);
+  assert.equal(await writer.close(PATIENCE_MS), 0);
   assert.deepEqual([writer.stats().written, writer.stats().rejected], [1, 1]);
 });
 
@@ -366,7 +370,7 @@ test('sums that many turns add to are written once for all of them, at the lates
     if (n % 10 === 0) await until(() => writer.stats().queued <= 2);
   }
   assert.equal(written.length, 0);
-  await writer.flush(1_000);
+  await writer.flush(PATIENCE_MS);
   assert.deepEqual(
     written.map((rows) => rows.map(({ account, requests: count }) => [account, count])),
     [
@@ -378,7 +382,7 @@ test('sums that many turns add to are written once for all of them, at the lates
   );
   assert.equal(writer.stats().queued, 0);
   writer.gather(usageHours, hourOf('east'));
-  assert.equal(await writer.close(1_000), 0);
+  assert.equal(await writer.close(PATIENCE_MS), 0);
   assert.equal(written.length, 2);
 });
 
@@ -387,7 +391,7 @@ test('sums are written without a flush when they have been gathered for long eno
   const writer = writerOn(write, { flushMs: 1, gatherMs: 1 });
   writer.gather(usageHours, hourOf('east'));
   await until(() => batches.length === 1);
-  assert.equal(await writer.close(1_000), 0);
+  assert.equal(await writer.close(PATIENCE_MS), 0);
 });
 
 test('while the disk is full, pins wait within the bound, soft ones are dropped first, and what must last is kept', async () => {

@@ -64,7 +64,7 @@ function pass(
 async function bench(answer: Answer, changes: Partial<CarrierRequest> = {}, firstByteMs = 5_000): Promise<Bench> {
   let connections = 0;
   const upstream = createServer(answer).on('connection', () => connections++);
-  const carrier = new PassThrough(`http://127.0.0.1:${await listening(upstream)}`, { connectMs: 1_000, firstByteMs, idleMs: 5_000 });
+  const carrier = new PassThrough(`http://127.0.0.1:${await listening(upstream)}`, { connectMs: 5_000, firstByteMs, idleMs: 5_000 });
   const failures: string[] = [];
   const front = createServer(async (request, response) => {
     const body = request.method === 'GET' || request.method === 'DELETE' ? null : request;
@@ -159,8 +159,8 @@ test('the fetch path is never taken, even when the environment asks for it', asy
 test('failures distinguish a refused connection, a dead one and silence', async () => {
   const dead = createTcpServer((socket) => socket.destroy());
   const deadPort = await listening(dead);
-  const refused = new PassThrough('http://127.0.0.1:1', { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000 });
-  const cut = new PassThrough(`http://127.0.0.1:${deadPort}`, { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000 });
+  const refused = new PassThrough('http://127.0.0.1:1', { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 });
+  const cut = new PassThrough(`http://127.0.0.1:${deadPort}`, { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 });
   const failures: string[] = [];
   const front = createServer(async (request, response) => {
     const carrier = request.url === '/refused' ? refused : cut;
@@ -201,7 +201,7 @@ async function rawUpstream(answer: (socket: Socket, request: string) => void): P
 async function through(
   port: number,
   passed: Partial<CarrierRequest> = {},
-  bounds = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 5_000 },
+  bounds = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 },
   scheme = 'http',
 ) {
   const carrier = new PassThrough(`${scheme}://127.0.0.1:${port}`, bounds);
