@@ -18,7 +18,7 @@ import { Report } from './runner/report.ts';
 import { removeFolder, runFolder } from './runner/run-folder.ts';
 import { ALONE, isLong, SLOW, SLOW_MS, TestFiles } from './runner/test-files.ts';
 import { WorkerProcess } from './runner/worker-process.ts';
-import { PostgresServer, SHARED_SERVER } from './support/postgres.ts';
+import { PostgresServer, SHARED_SERVER } from './support/postgres/postgres.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 

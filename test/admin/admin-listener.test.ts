@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { AdminServer, AnswerFault, adminJson } from '../../proxy/admin/admin-listener.ts';
 import { Log } from '../../proxy/base/process/log.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { headOf, RawClient } from '../support/raw.ts';
+import { headOf, RawClient } from '../support/network/raw.ts';
 
 let gate: TestGateway;
 before(async () => {

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { COUNTERS } from '../../proxy/base/process/metrics.ts';
 import { carrierFailure } from '../../proxy/turn/errors/failure.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { freshDatabase } from '../support/postgres.ts';
+import { freshDatabase } from '../support/postgres/postgres.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
 const ROUTE = '/backend-api/agent/responses';

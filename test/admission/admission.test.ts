@@ -7,7 +7,7 @@ import type { AdmissionConfig } from '../../proxy/config/config.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
 import { HandClock, settled } from '../models/support.ts';
-import { KEY } from '../support/turn.ts';
+import { KEY } from '../support/turns/turn.ts';
 
 function world(given: Partial<AdmissionConfig> = {}) {
   const clock = new HandClock();

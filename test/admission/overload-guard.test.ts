@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { OverloadGuard } from '../../proxy/admission/overload-guard.ts';
 import { NodeLoad } from '../../proxy/admission/process-load.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
-import { HandLoad } from '../support/hand-load.ts';
+import { HandLoad } from '../support/program/hand-load.ts';
 
 function world(limits = { event_loop_ms: 200, memory_percent: 80 }) {
   const load = new HandLoad();

@@ -1,8 +1,8 @@
 // Processor time of a relay during a stretch of work, with a profile on request.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { alternate } from './figures/sheet.ts';
 import { cpuOf, order, type Relay } from './relays/relay.ts';
-import { alternate } from './sheet.ts';
 import type { Stage } from './stage.ts';
 
 /** Microseconds of the relay's processor time while `work` runs. */

@@ -3,13 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { parseArgs } from 'node:util';
 import { installed } from './children.ts';
-import { comparison } from './compare.ts';
+import { comparison } from './figures/compare.ts';
+import { judge, type Verdict } from './figures/judge.ts';
+import { ROWS, type Row } from './figures/rows.ts';
+import { type Effort, type Scenario, Sheet } from './figures/sheet.ts';
+import { tableOf } from './figures/table.ts';
 import { jsonGenerator } from './json-load.ts';
-import { judge, type Verdict } from './judge.ts';
-import { ROWS, type Row } from './rows.ts';
-import { type Effort, type Scenario, Sheet } from './sheet.ts';
 import { openStage, type Stage } from './stage.ts';
-import { tableOf } from './table.ts';
 
 const HELP = `npm run bench -- [options]
 npm run bench -- simulate     compares the selection strategies with an oracle, on a virtual clock

@@ -4,9 +4,9 @@ import { type Rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import { Chains } from '../../proxy/turn/rules/rule-chain.ts';
 import type { Body, Outgoing, Work } from '../../proxy/turn/turn.ts';
 import { RULES } from '../../rules/index.ts';
-import { ACCOUNT, type TestTurn, turnOf } from '../support/turn.ts';
+import { ACCOUNT, type TestTurn, turnOf } from '../support/turns/turn.ts';
+import { median } from './figures/statistics.ts';
 import { recordedTurn } from './recorded-turn.ts';
-import { median } from './statistics.ts';
 
 const BATCH = 200;
 const WARM_ROUNDS = 40;

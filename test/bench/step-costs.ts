@@ -3,12 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { median } from './figures/statistics.ts';
 import { NATIVE_PATH } from './relays/crew.ts';
 import { startGateway, USUAL } from './relays/gateway.ts';
 import { cpuOf, order } from './relays/relay.ts';
 import { jsonLoad, warmJson } from './scenarios/json.ts';
 import { openStage } from './stage.ts';
-import { median } from './statistics.ts';
 
 const MARKS = fileURLToPath(new URL('relays/step-marks.ts', import.meta.url));
 const ROUNDS = 12;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { SqliteConnection } from '../../store/sqlite/sqlite-connection.ts';
 import { openStore } from '../../store/store.ts';
-import { startProgram } from '../support/program.ts';
+import { startProgram } from '../support/program/program.ts';
 import { until } from '../support/until.ts';
 
 test('status, doctor and requests show that the store cannot be written', async () => {

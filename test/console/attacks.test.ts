@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
-import { startProgram } from '../support/program.ts';
+import { startProgram } from '../support/program/program.ts';
 import type { BrowserPage } from './browser-page.ts';
 import { browserFor } from './visits.ts';
 

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { startGateway } from '../support/gateway.ts';
-import { startProgram } from '../support/program.ts';
+import { startProgram } from '../support/program/program.ts';
 import { browserFor, filled, pressed, violations } from './visits.ts';
 
 test('a key is created, its secret shown once, and edited, rotated, paused, resumed and revoked', { timeout: 240_000 }, async (context) => {

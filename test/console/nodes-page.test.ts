@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway } from '../support/gateway.ts';
-import { startNodes } from '../support/nodes.ts';
+import { startNodes } from '../support/nodes/nodes.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { browserFor, violations } from './visits.ts';
 

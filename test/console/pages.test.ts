@@ -6,7 +6,7 @@ import { statusFailure } from '../../proxy/turn/errors/failure.ts';
 import { failure } from '../accounts/health/support.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
-import { startProgram } from '../support/program.ts';
+import { startProgram } from '../support/program/program.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 import { ALL_CASES } from '../support/sample.ts';
 import { browserFor, filled, pressed, violations } from './visits.ts';

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { asList, isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { ShiftedClock } from '../support/clocks/shifted-clock.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { sampleOf } from '../support/sample.ts';
-import { ShiftedClock } from '../support/shifted-clock.ts';
 import { until } from '../support/until.ts';
 import type { Came } from './clients/client.ts';
 import { CLIENTS, keyOf, type Server, startStage } from './stage.ts';

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { parse, parseAllDocuments } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
 import { inspect } from '../../proxy/config/loading/load.ts';
-import { COMMAND } from '../support/program-run.ts';
+import { COMMAND } from '../support/program/program-run.ts';
 import { until } from '../support/until.ts';
 
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));

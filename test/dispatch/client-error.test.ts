@@ -9,8 +9,8 @@ import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
 import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { HandClock } from '../models/support.ts';
-import { type LiveTurnOptions, liveTurnOf, requestedTurn } from '../support/live-turn.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
+import { type LiveTurnOptions, liveTurnOf, requestedTurn } from '../support/turns/live-turn.ts';
 
 const clock = new HandClock();
 const SECONDS = clock.now() / 1000;

@@ -12,8 +12,8 @@ import { OLDEST_NODE as OLDEST_OF_SETUP } from '../../scripts/setup.mjs';
 import { openStore } from '../../store/store.ts';
 import { poolgate } from '../cli/run.ts';
 import { fileWith, SMALL } from '../config/files.ts';
-import { selfSigned } from '../support/certificate.ts';
 import { startGateway } from '../support/gateway.ts';
+import { selfSigned } from '../support/network/certificate.ts';
 import { doctor, fileFor, listening, SECRET, secretFile } from './support.ts';
 
 test('a correct machine has no problem, and exit code 0', async (context) => {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { selfSigned } from '../support/certificate.ts';
-import { httpProxy } from '../support/proxies.ts';
+import { selfSigned } from '../support/network/certificate.ts';
+import { httpProxy } from '../support/network/proxies.ts';
 import { doctor, fileFor, httpAccount, listening, SECRET, tlsAccount, trust } from './support.ts';
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../store/store.ts';
-import { freshDatabase, postgres } from '../support/postgres.ts';
+import { freshDatabase, postgres } from '../support/postgres/postgres.ts';
 import { doctor, fileFor } from './support.ts';
 
 const SECRET_URL = 'postgres://poolgate:Canary-password@127.0.0.1:1/poolgate';

@@ -9,7 +9,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { CheckName, Diagnosis } from '../../proxy/doctor/diagnosis.ts';
 import { poolgate } from '../cli/run.ts';
 import { fileWith, HASH } from '../config/files.ts';
-import type { SelfSigned } from '../support/certificate.ts';
+import type { SelfSigned } from '../support/network/certificate.ts';
 
 /** A valid file; its ports are free ones, and its secret files have the right modes. */
 export function fileFor(

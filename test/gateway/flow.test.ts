@@ -8,8 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { modelsWithin } from '../../proxy/rehearsal/model/sample-models.ts';
 import { HandClock } from '../models/support.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
-import { postOf, RawClient } from '../support/raw.ts';
-import { rawHead, startRawUpstream } from '../support/raw-upstream.ts';
+import { postOf, RawClient } from '../support/network/raw.ts';
+import { rawHead, startRawUpstream } from '../support/network/raw-upstream.ts';
 import { replyBytes, replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
-import { headOf, postOf, RawClient } from '../support/raw.ts';
+import { headOf, postOf, RawClient } from '../support/network/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
 let gate: TestGateway;

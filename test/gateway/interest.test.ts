@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { postOf, RawClient } from '../support/raw.ts';
+import { postOf, RawClient } from '../support/network/raw.ts';
 import { replyBytes, turnBody } from '../support/rehearsal-replies.ts';
 
 const NATIVE = '/backend-api/agent/responses';

@@ -5,7 +5,7 @@ import { BodyMemory } from '../../proxy/base/bytes/body-memory.ts';
 import { Log, placeOf } from '../../proxy/base/process/log.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { parseBody } from '../../proxy/clients/http/bodies/json-body.ts';
-import { liveTurnOf } from '../support/live-turn.ts';
+import { liveTurnOf } from '../support/turns/live-turn.ts';
 
 test('an error is logged with its class, its code and its place, and never with its message', () => {
   const error = Object.assign(new TypeError('canary\n    at canary (/proxy/canary.ts:1:1)'), { code: 'ERR_SOMETHING' });

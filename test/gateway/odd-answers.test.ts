@@ -5,8 +5,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf } from '../support/native-frames.ts';
-import { postOf, RawClient } from '../support/raw.ts';
-import { type RawUpstream, rawHead, rawResponse, startRawUpstream } from '../support/raw-upstream.ts';
+import { postOf, RawClient } from '../support/network/raw.ts';
+import { type RawUpstream, rawHead, rawResponse, startRawUpstream } from '../support/network/raw-upstream.ts';
 import { replyBytes, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { connect } from '../support/websocket.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { headOf, postOf, RawClient } from '../support/raw.ts';
+import { headOf, postOf, RawClient } from '../support/network/raw.ts';
 
 let gate: TestGateway;
 before(async () => {

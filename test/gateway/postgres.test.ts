@@ -4,10 +4,10 @@ import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { folder } from '../store/adapters.ts';
 import { type Draft, startGateway } from '../support/gateway.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { Link } from '../support/postgres-link.ts';
+import { freshDatabase } from '../support/postgres/postgres.ts';
+import { Link } from '../support/postgres/postgres-link.ts';
+import { waitsForDatabase } from '../support/postgres/waits-for-database.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
-import { waitsForDatabase } from '../support/waits-for-database.ts';
 
 test('[Q34] two gateways on one PostgreSQL serve turns and share the request log', async () => {
   await using gate = await startGateway({ store: await freshDatabase() });

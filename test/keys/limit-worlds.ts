@@ -13,7 +13,7 @@ import type { KeyLimits as Configured } from '../../proxy/turn/settings.ts';
 import { openStore } from '../../store/store.ts';
 import { HandClock } from '../models/support.ts';
 import { joinedAs } from '../store/samples.ts';
-import { freshDatabase } from '../support/postgres.ts';
+import { freshDatabase } from '../support/postgres/postgres.ts';
 
 export interface Refused {
   readonly message: string;

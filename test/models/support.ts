@@ -8,7 +8,7 @@ import { PoolModels } from '../../proxy/models/pool-models.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import type { AccountConfig, AssignmentConfig, PoolConfig } from '../../proxy/turn/settings.ts';
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
-import { POOL } from '../support/turn.ts';
+import { POOL } from '../support/turns/turn.ts';
 
 /** An entry with every member that native clients need. */
 export const entry = (slug: string, fields: Readonly<Record<string, unknown>> = {}): JsonObject =>

@@ -2,8 +2,8 @@
 // operator.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
-import { converged, type Nodes, startNodes, turn, went } from '../support/convergence.ts';
 import type { TestGateway } from '../support/gateway.ts';
+import { converged, type Nodes, startNodes, turn, went } from '../support/nodes/convergence.ts';
 
 suite('account state over nodes', () => {
   let nodes: Nodes;

@@ -1,8 +1,8 @@
 // Each node has its own file: a start is compared with the last configuration of that node, never with the file of another node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startNodes } from '../support/convergence.ts';
 import type { TestGateway } from '../support/gateway.ts';
+import { startNodes } from '../support/nodes/convergence.ts';
 
 test('[Q34] nodes with different files audit only their own changes', async () => {
   await using nodes = await startNodes(2, {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { eventsFrom } from '../console/events.ts';
-import { type Nodes, startNodes, turn } from '../support/convergence.ts';
 import type { TestGateway } from '../support/gateway.ts';
+import { type Nodes, startNodes, turn } from '../support/nodes/convergence.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 const asked = async (gate: TestGateway, path: string): Promise<any> => (await fetch(gate.adminUrl + path)).json();

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { systemClock } from '../../proxy/base/time/clock.ts';
-import { converged, type Nodes, startNodes, turn, went } from '../support/convergence.ts';
+import { ShiftedClock } from '../support/clocks/shifted-clock.ts';
 import type { TestGateway } from '../support/gateway.ts';
-import { ShiftedClock } from '../support/shifted-clock.ts';
+import { converged, type Nodes, startNodes, turn, went } from '../support/nodes/convergence.ts';
 
 const TOKENS = '/oauth/token';
 const LIFE_S = 3600;

@@ -6,7 +6,7 @@ import { AuthorizationServer } from '../../proxy/upstream/credentials/login/auth
 import { deviceLogin } from '../../proxy/upstream/credentials/login/device-login.ts';
 import type { Tokens } from '../../proxy/upstream/credentials/tokens.ts';
 import type { TestGateway } from '../support/gateway.ts';
-import { type Nodes, startNodes } from '../support/nodes.ts';
+import { type Nodes, startNodes } from '../support/nodes/nodes.ts';
 import { until } from '../support/until.ts';
 
 suite('logins over nodes', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Draft } from '../support/gateway.ts';
-import { startNodes } from '../support/nodes.ts';
+import { startNodes } from '../support/nodes/nodes.ts';
 
 const withOtherSecret = (draft: Draft): void => {
   draft.node = { ...draft.node, id: 'other', secret: { env: 'OTHER_SECRET' } };

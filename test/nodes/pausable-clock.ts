@@ -1,5 +1,5 @@
 // The clock of one node. It can be set ahead; it can also be paused as by SIGSTOP, and then no timer runs until it continues.
-import { ShiftedClock } from '../support/shifted-clock.ts';
+import { ShiftedClock } from '../support/clocks/shifted-clock.ts';
 
 export class PausableClock extends ShiftedClock {
   #paused: (() => void)[] | undefined;

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { idOf, NATIVE, outputOf, user } from '../support/continuity.ts';
-import { converged, firstAccountOfItsOwn, type Nodes, PATIENT, startNodes, turn, went } from '../support/convergence.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import type { Reply, TestGateway } from '../support/gateway.ts';
+import { converged, firstAccountOfItsOwn, type Nodes, PATIENT, startNodes, turn, went } from '../support/nodes/convergence.ts';
+import { idOf, NATIVE, outputOf, user } from '../support/stages/continuity.ts';
 import { connect } from '../support/websocket.ts';
 
 const NATIVE_TURN = { stream: true, store: false, reasoning: { effort: 'medium' }, include: ['reasoning.encrypted_content'] };

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { openStore } from '../../store/store.ts';
 import { joinedAs, limitedTurn, usageRow } from '../store/samples.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { Link } from '../support/postgres-link.ts';
+import { freshDatabase } from '../support/postgres/postgres.ts';
+import { Link } from '../support/postgres/postgres-link.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
 const FREE_KEY = 'pg-key-without-limits';

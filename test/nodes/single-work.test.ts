@@ -1,12 +1,12 @@
 // Work that one node at a time does: reads of catalogs and of usage, and probes. The provider counts the requests.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { user } from '../support/continuity.ts';
-import { converged, type Nodes, startNodes, turn, went } from '../support/convergence.ts';
+import { ShiftedClock } from '../support/clocks/shifted-clock.ts';
 import type { TestGateway } from '../support/gateway.ts';
-import { BACKEND_MODELS, backendModels, catalogAnswer, PUBLIC_MODELS } from '../support/model-lists.ts';
+import { converged, type Nodes, startNodes, turn, went } from '../support/nodes/convergence.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../support/shifted-clock.ts';
+import { user } from '../support/stages/continuity.ts';
+import { BACKEND_MODELS, backendModels, catalogAnswer, PUBLIC_MODELS } from '../support/stages/model-lists.ts';
 import { until } from '../support/until.ts';
 
 const USAGE = '/backend-api/meter/usage';

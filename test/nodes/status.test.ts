@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { poolgate } from '../cli/run.ts';
 import { fileWith, SMALL } from '../config/files.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { postgres } from '../support/postgres.ts';
+import { postgres } from '../support/postgres/postgres.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 import { threeNodes } from './three-nodes.ts';

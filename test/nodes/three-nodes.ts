@@ -1,7 +1,7 @@
 // Three gateways on one PostgreSQL with the same accounts, for tests of counts over all nodes.
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import { type GatewayOptions, startGateway, type TestGateway } from '../support/gateway.ts';
-import { freshDatabase } from '../support/postgres.ts';
+import { freshDatabase } from '../support/postgres/postgres.ts';
 
 export interface Nodes extends AsyncDisposable {
   readonly all: readonly [TestGateway, TestGateway, TestGateway];

@@ -1,8 +1,8 @@
 // The usage of keys and Pools over nodes: every node reports the same totals, and nothing counts twice.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { converged, type Nodes, startNodes, turn } from '../support/convergence.ts';
 import type { TestGateway } from '../support/gateway.ts';
+import { converged, type Nodes, startNodes, turn } from '../support/nodes/convergence.ts';
 
 const SUMS = ['request_count', 'input_tokens', 'cached_input_tokens', 'output_tokens', 'total_tokens', 'total_cost_usd'] as const;
 

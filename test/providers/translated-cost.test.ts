@@ -8,7 +8,7 @@ import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { EventHandler } from '../../proxy/turn/provider/provider-replies.ts';
 import { NO_QUIRKS } from '../../proxy/turn/provider/quirks.ts';
 import { ReplyEvent } from '../../proxy/turn/reply/reply-event.ts';
-import { liveTurnOf } from '../support/live-turn.ts';
+import { liveTurnOf } from '../support/turns/live-turn.ts';
 import { call, chunk, ENDING, finish, text } from './chat/completions.ts';
 
 /** An event of a Chat stream, which states no type. */

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import OpenAI from 'openai';
 import { PNG } from '../../proxy/rehearsal/model/simulated-image.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
-import { IMAGE_MODEL, PNG_BYTES, PNG_URL, sent, startImages } from '../support/images.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';
+import { IMAGE_MODEL, PNG_BYTES, PNG_URL, sent, startImages } from '../support/stages/images.ts';
 
 const clientOf = (gate: TestGateway, options: ConstructorParameters<typeof OpenAI>[0] = {}): OpenAI =>
   new OpenAI({ apiKey: KEY, baseURL: `${gate.url}/v1`, maxRetries: 0, ...options });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { RULES } from '../../rules/index.ts';
-import { chainOf, turnOf } from '../support/turn.ts';
+import { chainOf, turnOf } from '../support/turns/turn.ts';
 
 const NAMES = RULES.map(({ name }) => name);
 

@@ -16,27 +16,27 @@ export const SLOW: Readonly<Record<string, string>> = {
   'test/console/pages.test.ts': 'axe-core looks at every page in a browser',
   'test/cli/store-trouble.test.ts': 'waits until a locked store is reported',
   'test/gateway/arrival.test.ts': 'clients whose bytes are late by a second',
-  'test/gateway/process.test.ts': 'starts the program twice, and drains it',
-  'test/gateway/websocket-torture.test.ts': 'a reply that breaks off at bytes of a sample, and in the long run at each byte',
-  'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
-  'test/nodes/database-gone.test.ts': 'stops and starts a PostgreSQL of its own, and waits for deadlines of two seconds',
-  'test/nodes/forwarding.test.ts': 'starts two nodes for each case',
-  'test/nodes/key-limits.test.ts': 'starts three nodes for each case',
+  'test/gateway/process/process.test.ts': 'starts the program twice, and drains it',
+  'test/gateway/torture/websocket-torture.test.ts': 'a reply that breaks off at bytes of a sample, and in the long run at each byte',
+  'test/nodes/limits/capacity.test.ts': 'leases of real length between three nodes',
+  'test/nodes/outages/database-gone.test.ts': 'stops and starts a PostgreSQL of its own, and waits for deadlines of two seconds',
+  'test/nodes/forwarding/forwarding.test.ts': 'starts two nodes for each case',
+  'test/nodes/limits/key-limits.test.ts': 'starts three nodes for each case',
   'test/spec/accounts/account-login.test.ts': 'logins wait for their provider',
   'test/spec/operators/canary.test.ts': 'each route by each failure, over one gateway',
   'test/spec/operators/reload.test.ts': 'each save of a file is read when it has settled',
   'test/spec/operators/nodes-owners.test.ts': 'starts two nodes for each case',
   'test/spec/keys/limits.test.ts': 'each bound of the table, among them times of connections',
-  'test/spec/requests/passthrough-edges.test.ts': 'readers that are slower than an account is silent',
-  'test/store/postgres-outage.test.ts': 'stops and starts a PostgreSQL of its own',
+  'test/spec/requests/passthrough/passthrough-edges.test.ts': 'readers that are slower than an account is silent',
+  'test/store/postgres/postgres-outage.test.ts': 'stops and starts a PostgreSQL of its own',
   'test/store/store.test.ts': 'each verb on both engines, each case in a database of its own',
 };
 
 /** Files that need a separate process, with the reason. Long files have one too. */
 export const ALONE: Readonly<Record<string, string>> = {
-  'test/nodes/database-gone.test.ts': 'all databases of its process are on a server of its own',
-  'test/store/postgres.test.ts': 'all databases of its process are on a server of its own',
-  'test/store/postgres-outage.test.ts': 'all databases of its process are on a server of its own',
+  'test/nodes/outages/database-gone.test.ts': 'all databases of its process are on a server of its own',
+  'test/store/postgres/postgres.test.ts': 'all databases of its process are on a server of its own',
+  'test/store/postgres/postgres-outage.test.ts': 'all databases of its process are on a server of its own',
   'test/walk/walk.test.ts': 'its debugger stops at all code of the process, and undoes what was compiled of it',
 };
 
@@ -46,7 +46,7 @@ export const isLong = (file: string): boolean => file.endsWith(LONG);
 const SAMPLERS = ["support/sample.ts'", "support/wire/table.ts'"];
 
 /** Files with this module collect garbage many times, which takes a tenth of the time in a process that has run little. */
-const COLLECTORS = ["support/memory-in-use.ts'"];
+const COLLECTORS = ["support/program/memory-in-use.ts'"];
 
 /** Files with one of them share a process, because the browser of a process starts once. */
 const BROWSERS = ["browser.ts'", "visits.ts'"];

@@ -7,9 +7,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { folderFor } from '../config/files.ts';
-import { selfSigned } from '../support/certificate.ts';
 import { KEY } from '../support/gateway.ts';
-import { type Program, startProgram } from '../support/program.ts';
+import { selfSigned } from '../support/network/certificate.ts';
+import { type Program, startProgram } from '../support/program/program.ts';
 
 /** The status of a turn at a socket of the file system. */
 async function ask(path: string): Promise<number | undefined> {

@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { WebSocket } from 'ws';
-import { type SelfSigned, selfSigned } from '../support/certificate.ts';
 import { type Draft, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET } from '../support/native-frames.ts';
-import { startProgram } from '../support/program.ts';
+import { type SelfSigned, selfSigned } from '../support/network/certificate.ts';
+import { startProgram } from '../support/program/program.ts';
 import { until } from '../support/until.ts';
 import { connect, UpgradeRefusal } from '../support/websocket.ts';
 

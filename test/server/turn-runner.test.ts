@@ -10,7 +10,7 @@ import { HttpClient } from '../../proxy/clients/http/http-client.ts';
 import type { DispatchServices } from '../../proxy/dispatch/dispatch-services.ts';
 import { type RunnerServices, TurnRunner } from '../../proxy/server/turn-runner.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
-import { liveTurnOf } from '../support/live-turn.ts';
+import { liveTurnOf } from '../support/turns/live-turn.ts';
 import { PATIENCE_MS } from '../support/until.ts';
 
 test('a client whose answer cannot be written loses its connection, and does not wait for the rest', async (context) => {

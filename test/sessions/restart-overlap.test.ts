@@ -2,7 +2,7 @@
 // lost.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { idOf, outputOf, Stage, user } from '../support/continuity.ts';
+import { idOf, outputOf, Stage, user } from '../support/stages/continuity.ts';
 
 /** Starts a stage, and a second gateway with the same configuration before any turn. */
 async function overlap(context: TestContext, options: Parameters<typeof Stage.set>[0] = {}) {

@@ -24,7 +24,7 @@ import type { Failure } from '../../proxy/turn/errors/failure.ts';
 import type { AccountConfig, AdmissionClass, PoolConfig, StrategyName } from '../../proxy/turn/settings.ts';
 import type { Upstream } from '../../proxy/upstream/upstreams.ts';
 import type { Store } from '../../store/store.ts';
-import { KEY, POOL } from '../support/turn.ts';
+import { KEY, POOL } from '../support/turns/turn.ts';
 import type { SimulatedAccount } from './provider.ts';
 import type { Asking, Place, Route } from './router.ts';
 

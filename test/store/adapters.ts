@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { freshDatabase } from '../support/postgres.ts';
+import { freshDatabase } from '../support/postgres/postgres.ts';
 
 export interface Adapter {
   readonly name: string;

@@ -14,7 +14,7 @@ import { searchRequests } from '../../store/verbs/request-search.ts';
 import { hourSums } from '../../store/verbs/sums/hour-groups.ts';
 import { usageSums } from '../../store/verbs/sums/usage-groups.ts';
 import { Writer } from '../../store/writing/writer.ts';
-import { freshDatabase, postgres } from '../support/postgres.ts';
+import { freshDatabase, postgres } from '../support/postgres/postgres.ts';
 
 interface Statement {
   readonly sql: string;

@@ -248,7 +248,7 @@ export async function draftFor(
 ): Promise<Draft> {
   const settings = store.startsWith('sqlite:')
     ? { store }
-    : { ...(await (await import('./postgres.ts')).postgres()).settings(store), node: { id: nextNode() } };
+    : { ...(await (await import('./postgres/postgres.ts')).postgres()).settings(store), node: { id: nextNode() } };
   return {
     ...settings,
     listen: { host: '127.0.0.1', port: 0 },

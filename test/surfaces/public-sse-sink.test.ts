@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { PublicSseSink } from '../../proxy/surfaces/public/public-sse-sink.ts';
 import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
 import { HandClock } from '../models/support.ts';
-import { headOf, RawClient } from '../support/raw.ts';
+import { headOf, RawClient } from '../support/network/raw.ts';
 
 const LARGE = 'x'.repeat(8_000_000);
 

@@ -1,9 +1,9 @@
 // THE ORDER of the attacks by stage. Attacks that do not affect the whole process of the gateway come first.
 import type { Attack } from './attack.ts';
-import { clientBodies } from './attacks/client-bodies.ts';
-import { clientBytes } from './attacks/client-bytes.ts';
-import { clientFrames } from './attacks/client-frames.ts';
-import { clientLeaves } from './attacks/client-leaves.ts';
+import { clientBodies } from './attacks/client/client-bodies.ts';
+import { clientBytes } from './attacks/client/client-bytes.ts';
+import { clientFrames } from './attacks/client/client-frames.ts';
+import { clientLeaves } from './attacks/client/client-leaves.ts';
 import { clock } from './attacks/clock.ts';
 import { cost } from './attacks/cost.ts';
 import { descriptors } from './attacks/descriptors.ts';

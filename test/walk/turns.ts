@@ -4,7 +4,7 @@ import { systemClock } from '../../proxy/base/time/clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET } from '../support/native-frames.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
-import { CHAT, turnOn } from '../support/turn-paths.ts';
+import { CHAT, turnOn } from '../support/turns/turn-paths.ts';
 import { connect } from '../support/websocket.ts';
 import type { Traced } from './trace.ts';
 

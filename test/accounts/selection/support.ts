@@ -18,7 +18,7 @@ import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import type { AccountConfig, AdmissionClass, PoolConfig } from '../../../proxy/turn/settings.ts';
 import type { Upstream } from '../../../proxy/upstream/upstreams.ts';
 import { account, assignment } from '../../models/support.ts';
-import { POOL } from '../../support/turn.ts';
+import { POOL } from '../../support/turns/turn.ts';
 import { healthOf } from '../health/support.ts';
 
 /** Affinity by the name of a conversation, without expiry. */

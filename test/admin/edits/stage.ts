@@ -7,7 +7,7 @@ import { poolgate, type Ran } from '../../cli/run.ts';
 import { folderFor } from '../../config/files.ts';
 import { bearerOf, type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { operatorRow, tokenOf } from '../../support/mcp.ts';
-import { portOfOurs } from '../../support/ports.ts';
+import { portOfOurs } from '../../support/network/ports.ts';
 
 export interface Answer {
   readonly status: number;

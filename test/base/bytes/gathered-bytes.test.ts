@@ -4,8 +4,8 @@ import { suite, test } from 'node:test';
 import { GatheredBytes, OBJECT_BYTES } from '../../../proxy/base/bytes/gathered-bytes.ts';
 import { SLAB_BYTES, Slabs } from '../../../proxy/base/bytes/slabs.ts';
 import { startGateway } from '../../support/gateway.ts';
-import { inUse } from '../../support/memory-in-use.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
+import { inUse } from '../../support/program/memory-in-use.ts';
 import { until } from '../../support/until.ts';
 
 const BYTES = 200_000;

@@ -8,7 +8,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { Heartbeat } from '../../../proxy/base/process/heartbeat.ts';
 import { unsentBytes } from '../../../proxy/base/process/internals/socket-internals.ts';
 import { connectionUnder } from '../../../proxy/base/process/internals/ws-internals.ts';
-import { headOf } from '../../support/raw.ts';
+import { headOf } from '../../support/network/raw.ts';
 import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,5 +1,5 @@
 // The requests of the pages of the console, each with the filters that read the most rows.
-import { median } from '../statistics.ts';
+import { median } from '../figures/statistics.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '../../../scripts/node-flags.mjs';
 import { SqliteConnection } from '../../../store/sqlite/sqlite-connection.ts';
 import { Child } from '../children.ts';
-import { median } from '../statistics.ts';
+import { median } from '../figures/statistics.ts';
 import { asked, timed } from './answers.ts';
 import { writeLargeConfig } from './large-config.ts';
 import { fillStore, LARGE } from './large-store.ts';

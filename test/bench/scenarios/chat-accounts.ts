@@ -1,8 +1,8 @@
 // Turns at accounts that speak Chat Completions, compared with turns at agent accounts: processor time per event and per JSON turn.
 import { costPerRequest } from '../cost.ts';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 import { AGENT_ACCOUNT, CHAT_ACCOUNT, type Contender, NATIVE_PATH, V1_PATH } from '../relays/crew.ts';
 import { startGateway, USUAL } from '../relays/gateway.ts';
-import { alternate, type Measurement } from '../sheet.ts';
 import { type Stage, startUpstream } from '../stage.ts';
 import { CHAT_ANSWERS } from '../wire-chat.ts';
 import { jsonLoad, warmJson } from './json.ts';

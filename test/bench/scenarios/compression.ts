@@ -1,9 +1,9 @@
 // The cost of request compression for the event loop in a turn of 1 MiB, in total and in the longest stretch.
 import { fileURLToPath } from 'node:url';
 import { outputOf } from '../children.ts';
-import { alternate, type Measurement } from '../sheet.ts';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 
-const RUNNER = fileURLToPath(new URL('compression-runner.ts', import.meta.url));
+const RUNNER = fileURLToPath(new URL('processes/compression-runner.ts', import.meta.url));
 
 /** The output of the runner, in milliseconds of the main thread, as medians over its turns. */
 export interface CompressionCost {

@@ -1,9 +1,9 @@
 // Whether a turn costs more in a large configuration than in a small one.
 import { cost } from '../cost.ts';
+import { alternate, type Measurement, type Scenario } from '../figures/sheet.ts';
 import { NATIVE_PATH } from '../relays/crew.ts';
 import { keyNumber, type Size, startGateway } from '../relays/gateway.ts';
 import type { Relay } from '../relays/relay.ts';
-import { alternate, type Measurement, type Scenario } from '../sheet.ts';
 import { type Loading, type Report, startLoad } from '../streams.ts';
 import { requestOf, type Wire } from '../wire.ts';
 

@@ -1,10 +1,10 @@
 // A JSON turn: processor time at 64 connections, and the delay of an answer compared with no relay.
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 import { loadJson } from '../json-load.ts';
 import { type Contender, crewOf, GATEWAY, GATEWAY_V1, NATIVE_PATH, REFERENCE, startReference, UNDICI, V1_PATH } from '../relays/crew.ts';
 import { KEY, startGateway } from '../relays/gateway.ts';
-import { alternate, type Measurement } from '../sheet.ts';
 import type { Stage } from '../stage.ts';
 import { startLoad } from '../streams.ts';
 import { warmUp } from '../warm.ts';

@@ -1,9 +1,9 @@
 // Memory of streams: the bytes of each idle stream, and the bytes held for a reader that has stopped reading.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 import { GATEWAY, NATIVE_PATH, REFERENCE, relaysOf } from '../relays/crew.ts';
 import { STREAM_KEY } from '../relays/gateway.ts';
 import { type Relay, residentOf } from '../relays/relay.ts';
-import { alternate, type Measurement } from '../sheet.ts';
 import type { Stage } from '../stage.ts';
 import { startLoad, startStalled } from '../streams.ts';
 import { DELTA_BYTES, type Plan, requestOf } from '../wire.ts';

@@ -3,14 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../children.ts';
+import type { Measurement } from '../figures/sheet.ts';
 import { NATIVE_PATH } from '../relays/crew.ts';
 import { KEY, startGateway, USUAL } from '../relays/gateway.ts';
 import { cpuOf, residentOf } from '../relays/relay.ts';
-import type { Measurement } from '../sheet.ts';
 import type { Stage } from '../stage.ts';
 import { type Plan, requestOf } from '../wire.ts';
 
-const RUNNER = fileURLToPath(new URL('overload-runner.ts', import.meta.url));
+const RUNNER = fileURLToPath(new URL('processes/overload-runner.ts', import.meta.url));
 
 export const OVERLOADED = 'at 3 times the load';
 export const UNLOADED = 'at a third of the load';

@@ -1,10 +1,10 @@
 // The cost of a refusal, compared with the same refusal by the server of Node; clients repeat a refused request up to thirty times.
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
+import type { Measurement, Scenario } from '../figures/sheet.ts';
 import { type Answered, loadJson } from '../json-load.ts';
 import { GATEWAY, NATIVE_PATH, startRefuser } from '../relays/crew.ts';
 import { CLOSED_KEY, firstStatus, KEY, LIMITED_KEY, startGateway, USUAL } from '../relays/gateway.ts';
-import type { Measurement, Scenario } from '../sheet.ts';
 import { startLoad } from '../streams.ts';
 import { warmUp } from '../warm.ts';
 import { type Plan, requestOf } from '../wire.ts';

@@ -1,10 +1,10 @@
 // The request log at 5,000 turns a second: the main thread's time per row, and whether every row arrives.
 import { fileURLToPath } from 'node:url';
 import { outputOf } from '../children.ts';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 import { GATEWAY } from '../relays/crew.ts';
-import { alternate, type Measurement } from '../sheet.ts';
 
-const WRITER = fileURLToPath(new URL('request-log-writer.ts', import.meta.url));
+const WRITER = fileURLToPath(new URL('processes/request-log-writer.ts', import.meta.url));
 const ROWS_PER_SECOND = 5_000;
 
 /** The writer's output. */

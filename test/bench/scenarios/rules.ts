@@ -1,9 +1,9 @@
 // The cost of the rules for a native turn of 40 KB, compared with parsing and writing it.
 import { fileURLToPath } from 'node:url';
 import { outputOf } from '../children.ts';
-import { alternate, type Measurement } from '../sheet.ts';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 
-const RUNNER = fileURLToPath(new URL('rules-runner.ts', import.meta.url));
+const RUNNER = fileURLToPath(new URL('processes/rules-runner.ts', import.meta.url));
 
 export const JSON_ALONE = 'parse and stringify';
 

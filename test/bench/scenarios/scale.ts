@@ -1,9 +1,9 @@
 // Many connections of one process for minutes: what each holds, whether that grows, and how late events arrive.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Measurement } from '../figures/sheet.ts';
 import { GATEWAY, NATIVE_PATH, REFERENCE, startReference } from '../relays/crew.ts';
 import { STREAM_KEY, startGateway, USUAL } from '../relays/gateway.ts';
 import { residentOf } from '../relays/relay.ts';
-import type { Measurement } from '../sheet.ts';
 import { startLoad } from '../streams.ts';
 import { startClients, withWebsockets } from '../websocket/clients.ts';
 import { type Plan, requestOf } from '../wire.ts';

@@ -1,8 +1,8 @@
 // Streams: processor time per event at the pace of a provider and at full speed, and the delay of a paced event.
 import { cost } from '../cost.ts';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 import { type Contender, crewOf, GATEWAY, GATEWAY_CAPPED, GATEWAY_CHAT, GATEWAY_MESSAGES } from '../relays/crew.ts';
 import { KEY, STREAM_KEY } from '../relays/gateway.ts';
-import { alternate, type Measurement } from '../sheet.ts';
 import { type Report, startLoad } from '../streams.ts';
 import { type Plan, requestOf } from '../wire.ts';
 

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../children.ts';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 import { GATEWAY } from '../relays/crew.ts';
 import { firstStatus, GATEWAY_ENV, KEY, USUAL, writeConfig } from '../relays/gateway.ts';
 import { freePort } from '../relays/others.ts';
-import { alternate, type Measurement } from '../sheet.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../scripts/poolgate.mjs', import.meta.url));
 const LONGEST_MS = 20_000;

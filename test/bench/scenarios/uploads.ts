@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { forgetPeak, peakBytes } from '../accounting.ts';
 import { Child } from '../children.ts';
 import { cost } from '../cost.ts';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 import { GATEWAY, REFERENCE, startReference } from '../relays/crew.ts';
 import { startGateway, UPLOAD_KEY } from '../relays/gateway.ts';
 import { type Relay, residentOf } from '../relays/relay.ts';
-import { alternate, type Measurement } from '../sheet.ts';
 import type { Stage } from '../stage.ts';
 
 const PATH = '/backend-api/transcribe';

@@ -1,9 +1,9 @@
 // A JSON turn while five pages of the console are open in a browser and update themselves.
 import { pagesOf } from '../console/pages.ts';
 import { costPerRequest } from '../cost.ts';
+import type { Measurement } from '../figures/sheet.ts';
 import { GATEWAY, NATIVE_PATH } from '../relays/crew.ts';
 import { startGateway, USUAL } from '../relays/gateway.ts';
-import type { Measurement } from '../sheet.ts';
 import { jsonLoad, warmJson } from './json.ts';
 
 export const WATCHED = `${GATEWAY}, five pages open`;

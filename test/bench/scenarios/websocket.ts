@@ -1,10 +1,10 @@
 // Websockets, compared with a raw relay of frames: the memory of idle ones on both sides, and the processor time of a turn.
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
+import { alternate, type Measurement } from '../figures/sheet.ts';
 import { GATEWAY, NATIVE_PATH, startWebsocketRelay } from '../relays/crew.ts';
 import { STREAM_KEY, startGateway } from '../relays/gateway.ts';
 import { type Relay, residentOf } from '../relays/relay.ts';
-import { alternate, type Measurement } from '../sheet.ts';
 import type { Stage } from '../stage.ts';
 import { type Clients, startClients, withWebsockets } from '../websocket/clients.ts';
 

@@ -8,7 +8,7 @@ import { SqliteConnection } from '../../../store/sqlite/sqlite-connection.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { fileWith, SMALL } from '../../config/files.ts';
 import { requestRow } from '../../store/samples.ts';
-import { startProgram } from '../../support/program.ts';
+import { startProgram } from '../../support/program/program.ts';
 import { poolgate } from '../run.ts';
 
 const KEY = 'the key of the store, which no backup has';

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileWith, SMALL } from '../../config/files.ts';
 import { startGateway } from '../../support/gateway.ts';
-import { COMMAND } from '../../support/program-run.ts';
+import { COMMAND } from '../../support/program/program-run.ts';
 import { poolgate } from '../run.ts';
 
 const BROKEN = SMALL.replace('pools:', 'pool:');

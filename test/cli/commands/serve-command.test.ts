@@ -1,7 +1,7 @@
 // `serve` writes only JSON lines to its log, from the first line on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startProgram } from '../../support/program.ts';
+import { startProgram } from '../../support/program/program.ts';
 import { preload } from './preload.ts';
 
 /** This module is loaded before the program; on a signal it makes Node emit a warning. */

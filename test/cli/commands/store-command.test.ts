@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { openStore } from '../../../store/store.ts';
 import { fileWith, folderFor, SMALL } from '../../config/files.ts';
 import { requestRow } from '../../store/samples.ts';
-import { freshDatabase } from '../../support/postgres.ts';
+import { freshDatabase } from '../../support/postgres/postgres.ts';
 import { poolgate } from '../run.ts';
 
 const clock = () => 5_000;

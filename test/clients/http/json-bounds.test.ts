@@ -11,8 +11,8 @@ import { excessOf, MAX_DEPTH, scanOf } from '../../../proxy/turn/json/json-bound
 import { LARGE, parseLargeJson } from '../../../proxy/turn/json/large-json.ts';
 import type { Limits } from '../../../proxy/turn/settings.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
-import { liveTurnOf } from '../../support/live-turn.ts';
 import { ALL_CASES } from '../../support/sample.ts';
+import { liveTurnOf } from '../../support/turns/live-turn.ts';
 
 const PADDING = ' '.repeat(70_000);
 /** Makes the text large enough to be checked. */

@@ -9,7 +9,7 @@ import type { WebsocketConnection } from '../../../proxy/clients/websocket/webso
 import { ProcessDigest } from '../../../proxy/encryption/digest.ts';
 import { TurnIdentity } from '../../../proxy/sessions/turn-identity.ts';
 import type { LiveTurn } from '../../../proxy/turn/live-turn.ts';
-import { inUse } from '../../support/memory-in-use.ts';
+import { inUse } from '../../support/program/memory-in-use.ts';
 import { ManualClock } from '../../support/rehearsal-clock.ts';
 
 const connection = {

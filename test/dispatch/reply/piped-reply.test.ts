@@ -5,11 +5,11 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { PipedReply } from '../../../proxy/dispatch/reply/piped-reply.ts';
 import { HandClock } from '../../models/support.ts';
-import { control, supported } from '../../support/control.ts';
-import { requestedTurn } from '../../support/live-turn.ts';
-import { headOf, postOf, RawClient } from '../../support/raw.ts';
+import { headOf, postOf, RawClient } from '../../support/network/raw.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
-import { RecordingClient, RecordingContext } from '../../support/replies.ts';
+import { control, supported } from '../../support/stages/control.ts';
+import { requestedTurn } from '../../support/turns/live-turn.ts';
+import { RecordingClient, RecordingContext } from '../../support/turns/replies.ts';
 import { until } from '../../support/until.ts';
 
 const GET = '/backend-api/agent/thread/goal/get';

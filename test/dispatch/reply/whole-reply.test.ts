@@ -9,9 +9,9 @@ import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../../proxy/turn/rules/rule.ts';
 import type { Headers } from '../../../proxy/turn/turn.ts';
 import { HandClock } from '../../models/support.ts';
-import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/live-turn.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
-import { type ContextOptions, RecordingClient, RecordingContext } from '../../support/replies.ts';
+import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/turns/live-turn.ts';
+import { type ContextOptions, RecordingClient, RecordingContext } from '../../support/turns/replies.ts';
 import { until } from '../../support/until.ts';
 
 interface Scene {

@@ -1,7 +1,7 @@
 // Every way in which a client can run a turn: its path, its body, the form of its reply, and the model under which it is settled.
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
-import { IMAGE_MODEL, imagePart, PNG_URL } from '../../support/images.ts';
+import { IMAGE_MODEL, imagePart, PNG_URL } from '../../support/stages/images.ts';
 import type { Shape } from './deliveries.ts';
 
 /** The client's text. */

@@ -5,9 +5,9 @@ import { parse } from 'yaml';
 import type { ReceivedRequest } from '../../../proxy/rehearsal/received-request.ts';
 import { HandClock } from '../../models/support.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { IMAGE_MODEL } from '../../support/images.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { modelEntry, replyJson } from '../../support/rehearsal-replies.ts';
+import { IMAGE_MODEL } from '../../support/stages/images.ts';
 import type { Delivery } from './deliveries.ts';
 import type { NanoPrices } from './expected-usage.ts';
 

@@ -7,7 +7,7 @@ import { ModelDirectory } from '../../../proxy/models/model-directory.ts';
 import type { CatalogAnswer } from '../../../proxy/turn/provider/reads.ts';
 import type { AccountConfig } from '../../../proxy/turn/settings.ts';
 import type { CatalogRow } from '../../../store/schema/rows.ts';
-import { KEY, POOL } from '../../support/turn.ts';
+import { KEY, POOL } from '../../support/turns/turn.ts';
 import { account, assignment, entriesOf, entry, HandClock, Health, LIST_POLICY, settled } from '../support.ts';
 
 const good = (...ids: readonly string[]): CatalogAnswer => ({ status: 200, bytes: 2, body: { models: ids.map((id) => entry(id)) } });

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { canonicalJson } from '../../../proxy/turn/json/json.ts';
 import type { KeyConfig } from '../../../proxy/turn/settings.ts';
-import { KEY } from '../../support/turn.ts';
+import { KEY } from '../../support/turns/turn.ts';
 import { account, answer, entriesOf, entry, world } from '../support.ts';
 
 const key = (fields: Partial<KeyConfig>): KeyConfig => ({ ...KEY, ...fields });

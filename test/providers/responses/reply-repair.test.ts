@@ -5,7 +5,7 @@ import { ReplyRepair } from '../../../proxy/providers/responses/reply/reply-repa
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { UnreadableReply } from '../../../proxy/turn/provider/provider-replies.ts';
 import { ReplyEvent } from '../../../proxy/turn/reply/reply-event.ts';
-import { liveTurnOf } from '../../support/live-turn.ts';
+import { liveTurnOf } from '../../support/turns/live-turn.ts';
 import { numbered, textEvents } from './platform.ts';
 
 interface Repaired {

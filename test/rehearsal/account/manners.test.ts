@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { PROFILES } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { field, file, NATIVE as TRANSCRIBE } from '../../support/audio.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 import { ask, at, heard } from '../../support/rehearsal-client.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
+import { field, file, NATIVE as TRANSCRIBE } from '../../support/stages/audio.ts';
 import { connect } from '../../support/websocket.ts';
 
 let upstream: Upstream;

@@ -6,7 +6,7 @@ import type { RouteStatus } from '../../../proxy/turn/settings.ts';
 import type { Turn } from '../../../proxy/turn/turn.ts';
 import { imagePermission } from '../../../rules/access/image-permission.ts';
 import { routeStatus } from '../../../rules/access/route-status.ts';
-import { phase, turnOf } from '../../support/turn.ts';
+import { phase, turnOf } from '../../support/turns/turn.ts';
 
 const withStatus = (status: RouteStatus, kind?: RouteKind): Turn => {
   const turn = turnOf();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Turn } from '../../../proxy/turn/turn.ts';
 import { authenticate } from '../../../rules/access/authenticate.ts';
-import { KEY, phase, turnOf } from '../../support/turn.ts';
+import { KEY, phase, turnOf } from '../../support/turns/turn.ts';
 import { AUTHENTICATION, type AuthenticationCase, NOW } from './authenticate.cases.ts';
 
 const SECRET = 'pk-abc.DEF_123~+/=';

@@ -6,7 +6,7 @@ import { eligibility } from '../../../rules/access/eligibility.ts';
 import { modelAccess } from '../../../rules/access/model-access.ts';
 import { effortPolicy } from '../../../rules/effort/effort-policy.ts';
 import { allowsModel } from '../../../rules/helpers/key-policy.ts';
-import { KEY, phase, refusalBy, turnOf } from '../../support/turn.ts';
+import { KEY, phase, refusalBy, turnOf } from '../../support/turns/turn.ts';
 import { testCases } from '../dialect/case.ts';
 import { MODEL_ACCESS } from './model-access.cases.ts';
 

@@ -6,7 +6,7 @@ import type { Rule } from '../../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../../proxy/turn/turn.ts';
 import { authenticateOperator } from '../../../rules/access/authenticate-operator.ts';
 import { operatorHost } from '../../../rules/access/operator-host.ts';
-import { phase, turnOf } from '../../support/turn.ts';
+import { phase, turnOf } from '../../support/turns/turn.ts';
 
 function refusalBy(rule: Rule, turn: Partial<Turn>, method = 'POST'): Refusal | undefined {
   const plain = turnOf({ kind: 'mcp' });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../../proxy/turn/json/json.ts';
 import { RULES } from '../../../rules/index.ts';
-import { refusalBy, run } from '../../support/turn.ts';
+import { refusalBy, run } from '../../support/turns/turn.ts';
 import { asksOnChat, testCases } from '../tools/case.ts';
 import { CHAT_MESSAGES, CHAT_PARAMETERS, CHAT_TEXT, CHAT_TOOL_CHOICE, CHAT_TOOLS } from './chat.cases.ts';
 

@@ -8,7 +8,7 @@ import { compactionAnswer } from '../../../rules/compaction/compaction-answer.ts
 import { compactionProjection } from '../../../rules/compaction/compaction-projection.ts';
 import { compactionReplay } from '../../../rules/compaction/compaction-replay.ts';
 import { compactionTrigger } from '../../../rules/compaction/compaction-trigger.ts';
-import { refusalBy, run } from '../../support/turn.ts';
+import { refusalBy, run } from '../../support/turns/turn.ts';
 import { asks, testCases } from '../tools/case.ts';
 import { MISPLACED_TRIGGERS, REPLAYS } from './compaction.cases.ts';
 

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { PayloadCompression } from '../../../proxy/turn/turn.ts';
 import { requestCompression } from '../../../rules/compression/request-compression.ts';
 import { compressedText } from '../../support/compression.ts';
-import { run, type TurnOptions } from '../../support/turn.ts';
+import { run, type TurnOptions } from '../../support/turns/turn.ts';
 
 const PATH = 'packages/server/src/handlers/session-handler.ts';
 const SEARCH = Array.from({ length: 12 }, (_, i) => `${PATH}:${i + 3}: const session${i} = await open();`).join('\n');

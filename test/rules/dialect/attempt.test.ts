@@ -6,7 +6,7 @@ import type { Outgoing } from '../../../proxy/turn/turn.ts';
 import { dropFields } from '../../../rules/dialect/drop-fields.ts';
 import { liteMarker, markerHeader } from '../../../rules/dialect/lite-marker.ts';
 import { modelMapping } from '../../../rules/dialect/model-mapping.ts';
-import { phase, run, type TurnOptions, turnOf } from '../../support/turn.ts';
+import { phase, run, type TurnOptions, turnOf } from '../../support/turns/turn.ts';
 import { AUTO_LITE, FULL, LITE, plain } from './case.ts';
 
 const HEADER = 'x-internal-agent-responses-lite';

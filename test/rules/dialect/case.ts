@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Rule } from '../../../proxy/turn/rules/rule.ts';
 import type { ModeDecision } from '../../../proxy/turn/turn.ts';
-import { asRulesGetIt, refusalBy, run, type TurnOptions } from '../../support/turn.ts';
+import { asRulesGetIt, refusalBy, run, type TurnOptions } from '../../support/turns/turn.ts';
 
 export interface ExpectedRefusal {
   readonly code: string;

@@ -9,7 +9,7 @@ import { liteRewrite } from '../../../rules/dialect/lite-rewrite.ts';
 import { liteToolChoice } from '../../../rules/dialect/lite-tool-choice.ts';
 import { servingMode } from '../../../rules/dialect/serving-mode.ts';
 import { systemRole } from '../../../rules/dialect/system-role.ts';
-import { phase, run } from '../../support/turn.ts';
+import { phase, run } from '../../support/turns/turn.ts';
 import { AUTO_FULL, AUTO_LITE, FULL, LITE, testCases } from './case.ts';
 import { JSON_MENTION, LIFT, SYSTEM_ROLE } from './lift.cases.ts';
 import { FULL_PASS, IMAGE_DETAIL, LITE_REWRITE } from './lite.cases.ts';

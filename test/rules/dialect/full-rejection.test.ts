@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { SafeFields } from '../../../proxy/turn/turn.ts';
 import { fullRejection } from '../../../rules/dialect/full-rejection.ts';
-import { phase, type TurnOptions, turnOf } from '../../support/turn.ts';
+import { phase, type TurnOptions, turnOf } from '../../support/turns/turn.ts';
 import { AUTO_FULL, AUTO_LITE, FULL, LITE } from './case.ts';
 
 function refused(status: number, options: TurnOptions): { refusal: Refusal | undefined; noted: Partial<SafeFields> } {

@@ -1,6 +1,6 @@
 // Which texts of the compatible surface become instructions in Full, and which stay in the input.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import type { TurnOptions } from '../../support/turn.ts';
+import type { TurnOptions } from '../../support/turns/turn.ts';
 import { type Case, LITE } from './case.ts';
 
 const options: TurnOptions = { kind: 'public-responses' };

@@ -1,6 +1,6 @@
 // The rewrite of a body in Lite, and the unchanged body in Full.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import type { TurnOptions } from '../../support/turn.ts';
+import type { TurnOptions } from '../../support/turns/turn.ts';
 import { AUTO_LITE, type Case, FULL, LITE } from './case.ts';
 
 const lite: TurnOptions = { model: { mode: LITE } };

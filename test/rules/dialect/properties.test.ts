@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { RULES } from '../../../rules/index.ts';
 import { seedRow, seedsUntil } from '../../support/sample.ts';
-import { run, type TurnOptions } from '../../support/turn.ts';
+import { run, type TurnOptions } from '../../support/turns/turn.ts';
 import { generatedBody, NAMED, RandomSource, unlowered, withoutSystem } from './bodies.ts';
 import { FULL, LITE, plain } from './case.ts';
 

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { RULES } from '../../../rules/index.ts';
-import { run, type TurnOptions } from '../../support/turn.ts';
+import { run, type TurnOptions } from '../../support/turns/turn.ts';
 import { FULL, LITE, plain } from './case.ts';
 
 /**

@@ -1,5 +1,5 @@
 // Forms that no dialect can have, and members of every dispatch to a backend.
-import type { TurnOptions } from '../../support/turn.ts';
+import type { TurnOptions } from '../../support/turns/turn.ts';
 import { AUTO_FULL, AUTO_LITE, type Case, FULL, LITE } from './case.ts';
 
 const lite: TurnOptions = { model: { mode: LITE } };

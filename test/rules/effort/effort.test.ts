@@ -5,7 +5,7 @@ import { EFFORTS } from '../../../proxy/turn/wire/efforts.ts';
 import { effortAlias } from '../../../rules/effort/effort-alias.ts';
 import { effortPolicy } from '../../../rules/effort/effort-policy.ts';
 import { permittedEfforts, reflectedEntry } from '../../../rules/helpers/key-policy.ts';
-import { refusalBy, run } from '../../support/turn.ts';
+import { refusalBy, run } from '../../support/turns/turn.ts';
 import { plain, testCases } from '../dialect/case.ts';
 import { ALIASES, ALLOW_UP_TO, ALWAYS, POLICY_THEN_ALIAS, UNRESTRICTED } from './effort.cases.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dropFields } from '../../../rules/dialect/drop-fields.ts';
 import { outputTokens } from '../../../rules/effort/output-tokens.ts';
-import { run } from '../../support/turn.ts';
+import { run } from '../../support/turns/turn.ts';
 import { testCases } from '../dialect/case.ts';
 import { OUTPUT_TOKENS } from './output-tokens.cases.ts';
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import type { FileView } from '../../../proxy/turn/turn.ts';
 import { fileInputs } from '../../../rules/files/file-inputs.ts';
-import { refusalBy, run } from '../../support/turn.ts';
+import { refusalBy, run } from '../../support/turns/turn.ts';
 
 const FILES: Readonly<Record<string, FileView>> = { n1: { account: 'north' }, n2: { account: 'north' }, s1: { account: 'south' } };
 const owner = async (body: object, kind: RouteKind = 'responses'): Promise<string | undefined> =>

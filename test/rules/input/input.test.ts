@@ -6,7 +6,7 @@ import { inputLists } from '../../../rules/input/input-lists.ts';
 import { itemReferences } from '../../../rules/input/item-references.ts';
 import { reasoningContext } from '../../../rules/input/reasoning-context.ts';
 import { unsupportedParameters } from '../../../rules/input/unsupported-parameters.ts';
-import { refusalBy } from '../../support/turn.ts';
+import { refusalBy } from '../../support/turns/turn.ts';
 import { asks, testCases } from '../tools/case.ts';
 import { AUDIO, INPUT_LISTS, ITEM_REFERENCES, REASONING_CONTEXT, UNSUPPORTED_PARAMETERS } from './input.cases.ts';
 

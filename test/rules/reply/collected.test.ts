@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Event } from '../../../proxy/turn/turn.ts';
 import { RULES } from '../../../rules/index.ts';
-import { frozen, run, type TurnOptions } from '../../support/turn.ts';
+import { frozen, run, type TurnOptions } from '../../support/turns/turn.ts';
 import { DECLARING, RESTORATIONS } from '../tools/namespace-restoration.cases.ts';
 
 const BOTH = RULES.filter(({ event, answer }) => event && answer);

@@ -9,7 +9,7 @@ import { closingError } from '../../../rules/reply/closing-error.ts';
 import { fillOutput } from '../../../rules/reply/fill-output.ts';
 import { publicModel } from '../../../rules/reply/public-model.ts';
 import { usage } from '../../../rules/reply/usage.ts';
-import { frozen, phase, run, type TurnOptions, turnOf } from '../../support/turn.ts';
+import { frozen, phase, run, type TurnOptions, turnOf } from '../../support/turns/turn.ts';
 import { FILLED, USAGE } from './reply.cases.ts';
 
 const options: TurnOptions = { kind: 'public-responses' };

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import type { Rule } from '../../../proxy/turn/rules/rule.ts';
-import { asRulesGetIt, refusalBy, run, type TurnOptions } from '../../support/turn.ts';
+import { asRulesGetIt, refusalBy, run, type TurnOptions } from '../../support/turns/turn.ts';
 
 export interface Case {
   /** The clause of the contract, or of the decisions, that the row tests. */

@@ -20,7 +20,7 @@ import { toolChoice } from '../../../rules/tools/tool-choice.ts';
 import { toolNames } from '../../../rules/tools/tool-names.ts';
 import { toolTypes } from '../../../rules/tools/tool-types.ts';
 import { webSearchNames } from '../../../rules/tools/web-search-names.ts';
-import { chainOf, frozen, turnOf } from '../../support/turn.ts';
+import { chainOf, frozen, turnOf } from '../../support/turns/turn.ts';
 import { randomOf } from './schemas.ts';
 
 const RULES: readonly Rule[] = [

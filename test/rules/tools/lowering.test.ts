@@ -6,7 +6,7 @@ import type { Json } from '../../../proxy/turn/json/json.ts';
 import { lowerSchemas } from '../../../rules/tools/schemas/lower-schemas.ts';
 import { lowerParameters } from '../../../rules/tools/schemas/schema-lowering.ts';
 import { KEYWORDS, MAX_SCHEMA_DEPTH } from '../../../rules/tools/schemas/tool-schema.ts';
-import { frozen, phase, turnOf } from '../../support/turn.ts';
+import { frozen, phase, turnOf } from '../../support/turns/turn.ts';
 import { asks, testCases } from './case.ts';
 import { LOWERED_TOOLS, LOWERINGS } from './lowering.cases.ts';
 import { deepSchema, randomOf, schemaOf } from './schemas.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Event } from '../../../proxy/turn/turn.ts';
 import { namespaceRestoration } from '../../../rules/tools/namespace-restoration.ts';
-import { frozen, run } from '../../support/turn.ts';
+import { frozen, run } from '../../support/turns/turn.ts';
 import { asks } from './case.ts';
 import { DECLARING, RESTORATIONS } from './namespace-restoration.cases.ts';
 

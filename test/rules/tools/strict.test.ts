@@ -8,7 +8,7 @@ import { lowerSchemas } from '../../../rules/tools/schemas/lower-schemas.ts';
 import { strictRepair } from '../../../rules/tools/schemas/strict-repair.ts';
 import { strictSchemas } from '../../../rules/tools/schemas/strict-schemas.ts';
 import { MAX_SCHEMA_DEPTH } from '../../../rules/tools/schemas/tool-schema.ts';
-import { frozen, phase, turnOf } from '../../support/turn.ts';
+import { frozen, phase, turnOf } from '../../support/turns/turn.ts';
 import { asks, testCases } from './case.ts';
 import { deepSchema, randomOf, schemaOf } from './schemas.ts';
 import { LOOSE_PARAMETERS, STRICT_FORMATS, STRICT_PARAMETERS, STRICT_REPAIR, TYPE_VALUES } from './strict.cases.ts';

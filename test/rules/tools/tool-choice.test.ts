@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../../proxy/turn/json/json.ts';
 import { toolChoice } from '../../../rules/tools/tool-choice.ts';
-import { refusalBy } from '../../support/turn.ts';
+import { refusalBy } from '../../support/turns/turn.ts';
 import { asks, testCases } from './case.ts';
 import { TOOL_CHOICE } from './tool-choice.cases.ts';
 

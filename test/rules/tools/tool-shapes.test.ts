@@ -7,7 +7,7 @@ import { toolChoice } from '../../../rules/tools/tool-choice.ts';
 import { toolNames } from '../../../rules/tools/tool-names.ts';
 import { toolTypes } from '../../../rules/tools/tool-types.ts';
 import { webSearchNames } from '../../../rules/tools/web-search-names.ts';
-import { refusalBy } from '../../support/turn.ts';
+import { refusalBy } from '../../support/turns/turn.ts';
 import { asks, testCases } from './case.ts';
 import { CUSTOM_TOOLS, NATIVE_TOOLS, REMOTE_MCP, TOOL_NAMES, TOOL_TYPES, WEB_SEARCH } from './tool-shapes.cases.ts';
 

@@ -10,7 +10,7 @@ import { type AuditRow, openStore } from '../../../store/store.ts';
 import { poolgate } from '../../cli/run.ts';
 import { folderFor, SMALL } from '../../config/files.ts';
 import { bearerOf, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { startProgram } from '../../support/program.ts';
+import { startProgram } from '../../support/program/program.ts';
 
 /** Writes the file by which commands find the running gateway. */
 function found(path: string, { adminUrl }: TestGateway): void {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { poolgate, type Ran } from '../../cli/run.ts';
 import { bearerOf } from '../../support/gateway.ts';
-import { type Program, startProgram } from '../../support/program.ts';
+import { type Program, startProgram } from '../../support/program/program.ts';
 import { until } from '../../support/until.ts';
 
 const token = (claims: object): string => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`;

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
-import { BACKEND_MODELS } from '../../support/model-lists.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
 import { modelEntry, turnBody } from '../../support/rehearsal-replies.ts';
+import { BACKEND_MODELS } from '../../support/stages/model-lists.ts';
 import { connect } from '../../support/websocket.ts';
 
 const OPERATOR = {

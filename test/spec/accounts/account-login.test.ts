@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { AuthorizationSettings } from '../../../proxy/rehearsal/login/authorization.ts';
 import { answering, poolgate, type Ran, type Watched } from '../../cli/run.ts';
-import { type Program, startProgram } from '../../support/program.ts';
+import { type Program, startProgram } from '../../support/program/program.ts';
 import { until } from '../../support/until.ts';
 
 const FAST: AuthorizationSettings = { seconds: 20, intervalSeconds: 1 };

@@ -7,9 +7,9 @@ import { type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
 import { poolgate, type Ran } from '../../cli/run.ts';
 import { fileWith, SMALL } from '../../config/files.ts';
-import { selfSigned } from '../../support/certificate.ts';
 import { bearerOf, type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { httpProxy } from '../../support/proxies.ts';
+import { selfSigned } from '../../support/network/certificate.ts';
+import { httpProxy } from '../../support/network/proxies.ts';
 
 interface Tried {
   readonly gate: TestGateway;

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import type { RequestRow } from '../../../store/store.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { frameOf } from '../../support/native-frames.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
-import { CHAT, turnOn } from '../../support/turn-paths.ts';
+import { CHAT, turnOn } from '../../support/turns/turn-paths.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 

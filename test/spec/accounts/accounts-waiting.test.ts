@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { supported } from '../../support/control.ts';
 import { type GatewayOptions, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
-import { CHAT, CHAT_ALIAS, turnOn } from '../../support/turn-paths.ts';
+import { supported } from '../../support/stages/control.ts';
+import { CHAT, CHAT_ALIAS, turnOn } from '../../support/turns/turn-paths.ts';
 import { until } from '../../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { AttemptRow, RequestRow } from '../../../store/store.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { eventsOf, type Reply, startGateway } from '../../support/gateway.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
-import { CHAT, turnOn } from '../../support/turn-paths.ts';
+import { CHAT, turnOn } from '../../support/turns/turn-paths.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const ROUTES = [

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { bearerOf, type Draft, eventsOf, startGateway } from '../../support/gateway.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
-import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../../support/turn-paths.ts';
+import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../../support/turns/turn-paths.ts';
 
 const MARKER = 'x-internal-agent-responses-lite';
 const ROUTES = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses', '/v1/responses', CHAT, CHAT_ALIAS] as const;

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { BACKEND_MODELS, backendModels, catalogAnswer, publicModels, reread, windowOf } from '../../support/model-lists.ts';
 import { modelEntry, replyBytes, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
+import { BACKEND_MODELS, backendModels, catalogAnswer, publicModels, reread, windowOf } from '../../support/stages/model-lists.ts';
 
 const TURNS = '/backend-api/agent/responses';
 

@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { modelEntry, turnBody } from '../../support/rehearsal-replies.ts';
 import {
   BACKEND_MODELS,
   BACKEND_MODELS_ALIAS,
@@ -14,8 +15,7 @@ import {
   publicModels,
   reread,
   windowOf,
-} from '../../support/model-lists.ts';
-import { modelEntry, turnBody } from '../../support/rehearsal-replies.ts';
+} from '../../support/stages/model-lists.ts';
 
 const TURNS = '/backend-api/agent/responses';
 

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { challengePage } from '../../../proxy/rehearsal/account/simulated-catalog.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
-import { BACKEND_MODELS, reread } from '../../support/model-lists.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
+import { BACKEND_MODELS, reread } from '../../support/stages/model-lists.ts';
 import { connect } from '../../support/websocket.ts';
 
 const { status, headers, body } = challengePage();

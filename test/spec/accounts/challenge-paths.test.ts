@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { challengePage } from '../../../proxy/rehearsal/account/simulated-catalog.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyJson } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
 
 const { status, headers, body } = challengePage();
 const PAGE = { kind: 'reply', status, headers, body: { text: body.kind === 'bytes' ? body.bytes.toString() : '' } } as const;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
-import { BACKEND_MODELS, BACKEND_MODELS_ALIAS, catalogAnswer, publicModels, reread } from '../../support/model-lists.ts';
 import { modelEntry, turnBody } from '../../support/rehearsal-replies.ts';
+import { BACKEND_MODELS, BACKEND_MODELS_ALIAS, catalogAnswer, publicModels, reread } from '../../support/stages/model-lists.ts';
 
 const TURNS = '/backend-api/agent/responses';
 

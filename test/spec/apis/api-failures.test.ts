@@ -4,9 +4,9 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { isStatusReply } from '../../../proxy/admin/replies/status-reply.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { answers, type Platform, type PlatformAnswer, refuses, startPlatform, textEvents } from '../../providers/responses/platform.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';

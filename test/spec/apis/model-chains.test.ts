@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../accounts/health/support.ts';
 import { lists, refuses, startPlatform } from '../../providers/responses/platform.ts';
-import { outputOf, user } from '../../support/continuity.ts';
-import { asking, startFiles, upload } from '../../support/files.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
 import { type Draft, eventsOf, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { responseId } from '../../support/native-frames.ts';
 import { modelEntry, turnBody } from '../../support/rehearsal-replies.ts';
+import { outputOf, user } from '../../support/stages/continuity.ts';
+import { asking, startFiles, upload } from '../../support/stages/files.ts';
 import { connect } from '../../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';

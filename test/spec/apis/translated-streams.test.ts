@@ -7,8 +7,8 @@ import { HandClock } from '../../models/support.ts';
 import { type ChatStage, chatStage, NATIVE, PUBLIC, responseOf, translatedEvents, user } from '../../providers/chat/chat-stage.ts';
 import { chunk, ENDING, framed, HELLO, streamed, text } from '../../providers/chat/completions.ts';
 import type { PlatformAnswer } from '../../providers/responses/platform.ts';
-import { dropped } from '../../support/interrupted-turns.ts';
 import { turnFrame, userMessage } from '../../support/native-frames.ts';
+import { dropped } from '../../support/stages/interrupted-turns.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 

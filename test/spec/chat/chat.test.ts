@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { HandClock } from '../../models/support.ts';
 import { eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
-import { CHAT, CHAT_ALIAS } from '../../support/turn-paths.ts';
+import { CHAT, CHAT_ALIAS } from '../../support/turns/turn-paths.ts';
 
 const PATHS = [CHAT, CHAT_ALIAS] as const;
 

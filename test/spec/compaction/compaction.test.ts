@@ -9,10 +9,10 @@ import { ALLOW_UP_TO, ALWAYS } from '../../rules/effort/effort.cases.ts';
 import { OUTPUT_TOKENS } from '../../rules/effort/output-tokens.cases.ts';
 import { AUDIO, REASONING_CONTEXT, UNSUPPORTED_PARAMETERS } from '../../rules/input/input.cases.ts';
 import { CUSTOM_TOOLS, REMOTE_MCP, TOOL_TYPES } from '../../rules/tools/tool-shapes.cases.ts';
-import { user } from '../../support/continuity.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, eventsOf, KEY, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
+import { user } from '../../support/stages/continuity.ts';
 import { fromRules, fromTools, type WireCase } from '../../support/wire/case.ts';
 import { testTable } from '../../support/wire/table.ts';
 

@@ -8,7 +8,7 @@ import { requestCompression } from '../../../rules/compression/request-compressi
 import { compressedText, corpusText } from '../../support/compression.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
-import { CHAT, CHAT_ALIAS } from '../../support/turn-paths.ts';
+import { CHAT, CHAT_ALIAS } from '../../support/turns/turn-paths.ts';
 import { until } from '../../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';

@@ -9,11 +9,11 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { hostOf, isAgentBackend } from '../../../proxy/turn/wire/known-hosts.ts';
 import { poolgate } from '../../cli/run.ts';
 import { fileWith, SMALL } from '../../config/files.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { call, withOperator } from '../../support/mcp.ts';
-import { freshDatabase } from '../../support/postgres.ts';
+import { freshDatabase } from '../../support/postgres/postgres.ts';
 import { modelEntry, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
 
 const ROUTE = '/backend-api/agent/responses/compact';
 const TURNS = '/backend-api/agent/responses';

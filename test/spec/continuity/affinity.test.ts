@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { HandClock } from '../../models/support.ts';
-import { NATIVE, outputOf, PUBLIC, user } from '../../support/continuity.ts';
 import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { NATIVE, outputOf, PUBLIC, user } from '../../support/stages/continuity.ts';
 
 const ALIAS = '/backend-api/agent/v1/responses';
 const MINUTE = 60_000;

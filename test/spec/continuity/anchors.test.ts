@@ -1,9 +1,9 @@
 // Continuations by `previous_response_id` over the wire: they are bound to one account, with each outcome there (F8.2).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { idOf, NATIVE, OTHER_KEY, OTHER_POOL, PUBLIC, Stage } from '../../support/continuity.ts';
 import type { Reply } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, responseId } from '../../support/native-frames.ts';
+import { idOf, NATIVE, OTHER_KEY, OTHER_POOL, PUBLIC, Stage } from '../../support/stages/continuity.ts';
 import { connect } from '../../support/websocket.ts';
 
 let stage: Stage;

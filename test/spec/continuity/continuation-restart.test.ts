@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId } from '../../support/native-frames.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
-import { CHAT, CHAT_ALIAS } from '../../support/turn-paths.ts';
+import { CHAT, CHAT_ALIAS } from '../../support/turns/turn-paths.ts';
 import { connect } from '../../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';

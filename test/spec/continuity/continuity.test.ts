@@ -5,8 +5,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { idOf, NATIVE, OTHER_KEY, OTHER_POOL, PUBLIC, Stage } from '../../support/continuity.ts';
 import type { Reply } from '../../support/gateway.ts';
+import { idOf, NATIVE, OTHER_KEY, OTHER_POOL, PUBLIC, Stage } from '../../support/stages/continuity.ts';
 
 let stage: Stage;
 before(async () => {

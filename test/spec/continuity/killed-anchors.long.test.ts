@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { StoreKey } from '../../../proxy/encryption/store-key.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { openStore } from '../../../store/store.ts';
-import { NATIVE, user } from '../../support/continuity.ts';
-import { startProgram } from '../../support/program.ts';
+import { startProgram } from '../../support/program/program.ts';
+import { NATIVE, user } from '../../support/stages/continuity.ts';
 import { until } from '../../support/until.ts';
 
 const TURN = { model: 'model-a', input: [user('hello')], store: true, stream: false };

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { idOf, NATIVE, user } from '../../support/continuity.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, responseId } from '../../support/native-frames.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
+import { idOf, NATIVE, user } from '../../support/stages/continuity.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { systemClock } from '../../../proxy/base/time/clock.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, responseId, typesOf } from '../../support/native-frames.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 

@@ -8,9 +8,9 @@ import { doctor } from '../../doctor/support.ts';
 import { HandClock } from '../../models/support.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { call, withOperator } from '../../support/mcp.ts';
-import { BACKEND_MODELS, catalogAnswer, publicModels, reread } from '../../support/model-lists.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { modelEntry, replyJson } from '../../support/rehearsal-replies.ts';
+import { BACKEND_MODELS, catalogAnswer, publicModels, reread } from '../../support/stages/model-lists.ts';
 import { until } from '../../support/until.ts';
 
 const { status: guarded, headers, body } = challengePage();

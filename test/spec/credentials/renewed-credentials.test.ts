@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../../proxy/base/time/clock.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../../../proxy/config/loading/load.ts';
 import { type Draft, KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { headOf, postOf, RawClient } from '../../support/raw.ts';
+import { headOf, postOf, RawClient } from '../../support/network/raw.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 
 const sha256 = (secret: string): string => hash('sha256', secret, 'hex');

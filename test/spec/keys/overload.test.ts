@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HandClock } from '../../models/support.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { HandLoad } from '../../support/hand-load.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
+import { HandLoad } from '../../support/program/hand-load.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { connect, refusedUpgrade } from '../../support/websocket.ts';
 

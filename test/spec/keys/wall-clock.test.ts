@@ -1,9 +1,9 @@
 // If the wall clock of the machine is set back or forward by an hour, waits and durations do not change, but dates do.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
 import { until } from '../../support/until.ts';
 
 const HOUR = 3_600_000;

@@ -5,12 +5,12 @@ import { request as httpRequest } from 'node:http';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
-import { arrivedParts, field, file, model, NATIVE, PUBLIC, SOUND, startTaker, transcribe } from '../../support/audio.ts';
 import { BOUNDARY, FORM_TYPE, formOf, type Part } from '../../support/form.ts';
 import { KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
 import { replyBytes, replyJson } from '../../support/rehearsal-replies.ts';
 import { ALL_CASES, byTurns } from '../../support/sample.ts';
+import { arrivedParts, field, file, model, NATIVE, PUBLIC, SOUND, startTaker, transcribe } from '../../support/stages/audio.ts';
 import { until } from '../../support/until.ts';
 
 let gate: TestGateway;

@@ -6,6 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
+import { FORM_TYPE, formOf } from '../../support/form.ts';
+import { bearerOf, type Draft, type TestGateway } from '../../support/gateway.ts';
+import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId } from '../../support/native-frames.ts';
+import { ManualClock } from '../../support/rehearsal-clock.ts';
+import { replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import {
   asking,
   BYTES,
@@ -17,12 +22,7 @@ import {
   uploadedId,
   uploadedToSouth,
   uploadService,
-} from '../../support/files.ts';
-import { FORM_TYPE, formOf } from '../../support/form.ts';
-import { bearerOf, type Draft, type TestGateway } from '../../support/gateway.ts';
-import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId } from '../../support/native-frames.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
-import { replyJson, turnBody } from '../../support/rehearsal-replies.ts';
+} from '../../support/stages/files.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 

@@ -9,8 +9,8 @@ import { modelsWithin } from '../../../proxy/rehearsal/model/sample-models.ts';
 import { HandClock } from '../../models/support.ts';
 import { BOUNDARY, FORM_TYPE, formOf } from '../../support/form.ts';
 import type { TestGateway } from '../../support/gateway.ts';
-import { askImage, EDITS, editParts, imagePart, NATIVE_EDITS, PNG_BYTES, sendForm, startImages } from '../../support/images.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
+import { askImage, EDITS, editParts, imagePart, NATIVE_EDITS, PNG_BYTES, sendForm, startImages } from '../../support/stages/images.ts';
 import { until } from '../../support/until.ts';
 
 const PATHS = [EDITS, NATIVE_EDITS] as const;

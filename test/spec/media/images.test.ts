@@ -8,6 +8,8 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { HandClock } from '../../models/support.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
 import { bearerOf, type Draft, eventsOf, KEY } from '../../support/gateway.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
+import { modelEntry, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 import {
   askImage,
   EDITS,
@@ -26,9 +28,7 @@ import {
   sent,
   startImages,
   WEBP_BYTES,
-} from '../../support/images.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
-import { modelEntry, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
+} from '../../support/stages/images.ts';
 
 const ONE = { upstream: { accounts: ['north'] } } as const;
 

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, startGateway } from '../../support/gateway.ts';
 import { modelEntry, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import { byTurns } from '../../support/sample.ts';
-import { CHAT, turnOn } from '../../support/turn-paths.ts';
+import { CHAT, turnOn } from '../../support/turns/turn-paths.ts';
 
 const PUBLIC = '/v1/responses';
 const MODES = ['full', 'lite'] as const;

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, startGateway } from '../../support/gateway.ts';
 import { modelEntry, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
 
 const MODELS = ['/backend-api/agent/models', '/backend-api/agent/v1/models'] as const;
 const PATHS = ['/backend-api/agent/responses', '/v1/responses'] as const;

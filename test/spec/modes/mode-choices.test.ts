@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import { type Draft, loadedFrom } from '../../support/gateway.ts';
-import { entrySaying, ModeStage } from '../../support/mode-stage.ts';
-import { BACKEND_MODELS } from '../../support/model-lists.ts';
 import { replyJson } from '../../support/rehearsal-replies.ts';
+import { entrySaying, ModeStage } from '../../support/stages/mode-stage.ts';
+import { BACKEND_MODELS } from '../../support/stages/model-lists.ts';
 
 const asOther = { headers: { authorization: 'Bearer other' } };
 

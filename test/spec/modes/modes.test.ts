@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { asks, dialectOf, entrySaying, ModeStage, NATIVE } from '../../support/mode-stage.ts';
-import { BACKEND_MODELS } from '../../support/model-lists.ts';
 import { replyJson } from '../../support/rehearsal-replies.ts';
+import { asks, dialectOf, entrySaying, ModeStage, NATIVE } from '../../support/stages/mode-stage.ts';
+import { BACKEND_MODELS } from '../../support/stages/model-lists.ts';
 
 const stage = await ModeStage.start();
 after(() => stage.gate.close());

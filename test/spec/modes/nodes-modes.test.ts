@@ -3,9 +3,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Draft, TestGateway } from '../../support/gateway.ts';
-import { dropped, interrupted, openSession, QUESTION, SESSION, turnsAndRetries, wholeTurn } from '../../support/interrupted-turns.ts';
 import { frameDialect, LITE_MARKER, turnFrame, typesOf, userMessage } from '../../support/native-frames.ts';
-import { startNodes } from '../../support/nodes.ts';
+import { startNodes } from '../../support/nodes/nodes.ts';
+import {
+  dropped,
+  interrupted,
+  openSession,
+  QUESTION,
+  SESSION,
+  turnsAndRetries,
+  wholeTurn,
+} from '../../support/stages/interrupted-turns.ts';
 import type { TestSocket } from '../../support/websocket.ts';
 
 const dialects = (gate: TestGateway): readonly string[] => gate.upstream.turns().map(frameDialect);

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, type Reply, startGateway } from '../../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 import { byTurns } from '../../support/sample.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
-import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../../support/turn-paths.ts';
+import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../../support/turns/turn-paths.ts';
 
 const MARKER = 'x-internal-agent-responses-lite';
 const NATIVE = '/backend-api/agent/responses';

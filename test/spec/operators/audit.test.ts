@@ -12,7 +12,7 @@ import { type AuditRow, openStore } from '../../../store/store.ts';
 import { fileWith, SMALL } from '../../config/files.ts';
 import { bearerOf, KEY } from '../../support/gateway.ts';
 import { Probes } from '../../support/probes.ts';
-import { type Program, startProgram } from '../../support/program.ts';
+import { type Program, startProgram } from '../../support/program/program.ts';
 
 /** All audit rows of a program that has stopped, oldest first, without the values that differ between runs. */
 async function auditOf({ folder }: Program): Promise<readonly Omit<AuditRow, 'id' | 'at'>[]> {

@@ -13,10 +13,10 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { TOOL_NAMES } from '../../support/mcp.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import { sampleOf } from '../../support/sample.ts';
-import { isChat } from '../../support/turn-paths.ts';
+import { isChat } from '../../support/turns/turn-paths.ts';
 import { connect, type TestSocket, UpgradeRefusal } from '../../support/websocket.ts';
 
 /** The marker that is searched for: every canary begins with it, so one search finds all of them. */

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { Ajv } from 'ajv';
 import { KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { call, failure, post, rpc, TOOL_NAMES, tokenOf, withOperator } from '../../support/mcp.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
 import { until } from '../../support/until.ts';
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };

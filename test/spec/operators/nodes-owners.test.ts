@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../../support/native-frames.ts';
+import { startNodes } from '../../support/nodes/nodes.ts';
+import { ManualClock } from '../../support/rehearsal-clock.ts';
 import {
   dropped,
   interrupted,
@@ -12,10 +15,7 @@ import {
   scriptOf,
   turnsAndRetries,
   wholeTurn,
-} from '../../support/interrupted-turns.ts';
-import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../../support/native-frames.ts';
-import { startNodes } from '../../support/nodes.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
+} from '../../support/stages/interrupted-turns.ts';
 import { until } from '../../support/until.ts';
 
 const counted = (gate: TestGateway, ...names: readonly Parameters<TestGateway['count']>[0][]): readonly number[] =>

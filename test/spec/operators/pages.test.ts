@@ -13,7 +13,7 @@ import { Gateway } from '../../../proxy/gateway/gateway.ts';
 import { migrations } from '../../../store/schema/migrations.ts';
 import { poolgate } from '../../cli/run.ts';
 import { fileWith } from '../../config/files.ts';
-import { selfSigned } from '../../support/certificate.ts';
+import { selfSigned } from '../../support/network/certificate.ts';
 import { Probes } from '../../support/probes.ts';
 
 const run = promisify(execFile);

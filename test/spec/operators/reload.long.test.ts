@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { startProgram } from '../../support/program.ts';
+import { startProgram } from '../../support/program/program.ts';
 import { until } from '../../support/until.ts';
 
 test('the file is reloaded on SIGHUP, and an equal file changes nothing', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestRow } from '../../../store/store.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { headOf, postOf, RawClient } from '../../support/raw.ts';
+import { headOf, postOf, RawClient } from '../../support/network/raw.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,7 +1,7 @@
 // Transcripts in a text format are passed unchanged and complete, and other types are refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { file, model, NATIVE, PUBLIC, startTaker, transcribe } from '../../support/audio.ts';
+import { file, model, NATIVE, PUBLIC, startTaker, transcribe } from '../../support/stages/audio.ts';
 
 for (const path of [NATIVE, PUBLIC]) {
   for (const [type, expected] of [

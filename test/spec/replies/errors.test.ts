@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { ERRORS, type ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
 import { replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 
 const NATIVE = '/backend-api/agent/responses';

@@ -4,10 +4,10 @@ import { after, afterEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
 import { HandClock } from '../../models/support.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, eventsOf, startGateway } from '../../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
-import { CHAT, turnOn } from '../../support/turn-paths.ts';
+import { CHAT, turnOn } from '../../support/turns/turn-paths.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 

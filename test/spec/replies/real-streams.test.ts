@@ -6,7 +6,7 @@ import { PNG } from '../../../proxy/rehearsal/model/simulated-image.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, eventsOf, type Reply, startGateway } from '../../support/gateway.ts';
 import { modelEntry, replyEvents } from '../../support/rehearsal-replies.ts';
-import { CHAT, turnOn } from '../../support/turn-paths.ts';
+import { CHAT, turnOn } from '../../support/turns/turn-paths.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { bearerOf, startGateway } from '../../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
-import { CHAT, CHAT_ALIAS, turnOn } from '../../support/turn-paths.ts';
+import { CHAT, CHAT_ALIAS, turnOn } from '../../support/turns/turn-paths.ts';
 import { connect } from '../../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';

@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
-import { turnOn } from '../../support/turn-paths.ts';
+import { turnOn } from '../../support/turns/turn-paths.ts';
 
 const NATIVE = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses'];
 const PUBLIC = '/v1/responses';

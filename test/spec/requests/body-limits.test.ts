@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 

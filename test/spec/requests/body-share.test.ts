@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { type Draft, KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, typesOf } from '../../support/native-frames.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, startGateway } from '../../support/gateway.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
-import { CHAT, CHAT_ALIAS } from '../../support/turn-paths.ts';
+import { CHAT, CHAT_ALIAS } from '../../support/turns/turn-paths.ts';
 
 const digest = (secret: string): string => hash('sha256', secret, 'hex');
 

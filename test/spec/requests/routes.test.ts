@@ -7,7 +7,7 @@ import type { RouteConfig } from '../../../proxy/config/config.ts';
 import { noteOf } from '../../../proxy/turn/routes/route-table.ts';
 import type { RouteStatus } from '../../../proxy/turn/settings.ts';
 import { type Draft, KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
 
 const STATUSES: readonly RouteStatus[] = ['supported', 'translated', 'partial', 'unsupported'];
 /** The methods of HTTP clients, without CONNECT and TRACE, which are refused for their framing. */

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { user } from '../../support/continuity.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../support/shifted-clock.ts';
+import { user } from '../../support/stages/continuity.ts';
 import { until } from '../../support/until.ts';
 import { connect, type TestSocket } from '../../support/websocket.ts';
 

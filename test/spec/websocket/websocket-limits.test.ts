@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
-import { headOf, RawClient } from '../../support/raw.ts';
+import { headOf, RawClient } from '../../support/network/raw.ts';
 import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { until } from '../../support/until.ts';
 import { connect, type TestSocket } from '../../support/websocket.ts';

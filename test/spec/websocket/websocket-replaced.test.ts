@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
-import { dropped, openSession, QUESTION } from '../../support/interrupted-turns.ts';
 import { turnFrame, typesOf, userMessage } from '../../support/native-frames.ts';
+import { dropped, openSession, QUESTION } from '../../support/stages/interrupted-turns.ts';
 import { until } from '../../support/until.ts';
 
 interface SlowLogin {

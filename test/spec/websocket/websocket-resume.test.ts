@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type GatewayOptions, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../../support/native-frames.ts';
+import { ManualClock } from '../../support/rehearsal-clock.ts';
 import {
   dropped,
   interrupted,
@@ -13,9 +15,7 @@ import {
   SESSION,
   scriptOf,
   wholeTurn,
-} from '../../support/interrupted-turns.ts';
-import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../../support/native-frames.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
+} from '../../support/stages/interrupted-turns.ts';
 import { until } from '../../support/until.ts';
 
 const DONE = 'response.output_item.done';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type Store } from '../../../store/store.ts';
 import { type CopiedCount, copyStore } from '../../../store/tools/copy.ts';
-import { freshDatabase, postgres } from '../../support/postgres.ts';
+import { freshDatabase, postgres } from '../../support/postgres/postgres.ts';
 import { adapters, folder } from '../adapters.ts';
 import {
   accountRow,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { eventsOf, type TestGateway } from '../gateway.ts';
-import { CHAT, CHAT_ALIAS } from '../turn-paths.ts';
+import { CHAT, CHAT_ALIAS } from '../turns/turn-paths.ts';
 import { connect, type TestSocket } from '../websocket.ts';
 
 /** How a client sends a turn. */

@@ -3,7 +3,7 @@
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { FORM_TYPE } from '../../support/form.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
-import { rawHead } from '../../support/raw-upstream.ts';
+import { rawHead } from '../../support/network/raw-upstream.ts';
 import { connect } from '../../support/websocket.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';

@@ -2,7 +2,7 @@
 // for the engine.
 import { frameBytes } from '../../../proxy/base/bytes/frame-bytes.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
-import { rawHead, rawResponse } from '../../support/raw-upstream.ts';
+import { rawHead, rawResponse } from '../../support/network/raw-upstream.ts';
 import { recordedSessions, turnsOf } from '../../support/recorded.ts';
 import { eventsOf } from '../../support/rehearsal-client.ts';
 import { type Attack, type Case, pick } from '../attack.ts';

@@ -1,11 +1,11 @@
 // THE LIST of calls over HTTP: one for each way in which a route is served.
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { field, file, model } from '../../support/audio.ts';
-import { UPLOAD } from '../../support/files.ts';
 import { FORM_TYPE, formOf, type Part } from '../../support/form.ts';
-import { editParts, IMAGE_MODEL, PNG_URL } from '../../support/images.ts';
 import { userMessage } from '../../support/native-frames.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
+import { field, file, model } from '../../support/stages/audio.ts';
+import { UPLOAD } from '../../support/stages/files.ts';
+import { editParts, IMAGE_MODEL, PNG_URL } from '../../support/stages/images.ts';
 import type { HttpCall, Surface } from './call.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -1,10 +1,10 @@
 // Ways to make the gateway hold bytes: bodies, frames and replies in small pieces, dense JSON, and bytes that the other side does not read.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OBJECT_BYTES } from '../../../proxy/base/bytes/gathered-bytes.ts';
-import { file, model } from '../../support/audio.ts';
 import { BOUNDARY, FORM_TYPE, formOf } from '../../support/form.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
-import { rawHead } from '../../support/raw-upstream.ts';
+import { rawHead } from '../../support/network/raw-upstream.ts';
+import { file, model } from '../../support/stages/audio.ts';
 import type { HttpCall } from '../calls/call.ts';
 import { requestOf } from '../calls/call.ts';
 import { callNamed } from '../calls/http-calls.ts';

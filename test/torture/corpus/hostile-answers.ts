@@ -1,7 +1,7 @@
 // THE LIST of hostile answers over HTTP: statuses, heads, lengths, codings, interim answers, and answers without end.
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { rawHead, rawResponse } from '../../support/raw-upstream.ts';
+import { rawHead, rawResponse } from '../../support/network/raw-upstream.ts';
 import type { HandAnswer } from '../wire/exchanges.ts';
 
 export interface HostileAnswer {

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PostgresServer } from '../../support/postgres.ts';
+import { PostgresServer } from '../../support/postgres/postgres.ts';
 import { COMMAND } from '../stage/lane.ts';
 import type { Note } from '../stage/stage.ts';
 import { type Life, Member, type Span } from './member.ts';

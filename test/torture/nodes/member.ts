@@ -1,8 +1,8 @@
 // One node of the stage: a process that reaches its database through a separate proxy, and the record of its disasters.
 import type { Draft } from '../../support/gateway.ts';
-import type { PostgresServer } from '../../support/postgres.ts';
-import { Link } from '../../support/postgres-link.ts';
-import { type Ended, ServeProcess } from '../../support/process.ts';
+import type { PostgresServer } from '../../support/postgres/postgres.ts';
+import { Link } from '../../support/postgres/postgres-link.ts';
+import { type Ended, ServeProcess } from '../../support/program/process.ts';
 import { until } from '../../support/until.ts';
 
 /** The longest start on a busy machine, including the wait for the name of a killed process. */

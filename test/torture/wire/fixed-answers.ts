@@ -1,6 +1,7 @@
 // Answers of the paths that the rehearsal provider does not have: the control plane and the key set.
-import { CONTROL_ROWS } from '../../support/control.ts';
-import { rawResponse } from '../../support/raw-upstream.ts';
+
+import { rawResponse } from '../../support/network/raw-upstream.ts';
+import { CONTROL_ROWS } from '../../support/stages/control.ts';
 import { readStrictly } from '../corpus/strict-requests.ts';
 import type { HandAnswer } from './exchanges.ts';
 

@@ -7,7 +7,7 @@ import { inClientWords, refusalInClientWords } from '../../../proxy/turn/errors/
 import { invalidRequest } from '../../../proxy/turn/errors/invalid-request.ts';
 import { ItemPlaces } from '../../../proxy/turn/errors/item-places.ts';
 import { Refusal, RelayedRefusal } from '../../../proxy/turn/errors/refusal.ts';
-import { turnOf } from '../../support/turn.ts';
+import { turnOf } from '../../support/turns/turn.ts';
 
 const call = (type: 'function' | 'custom', member: string) => ({ id: `${type}_1`, type, [type]: { name: 'f', [member]: '{}' } });
 

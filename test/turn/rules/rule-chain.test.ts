@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { EventType } from '../../../proxy/turn/reply/event-types.ts';
 import { type Rule, rule } from '../../../proxy/turn/rules/rule.ts';
 import { Chains } from '../../../proxy/turn/rules/rule-chain.ts';
-import { chainOf } from '../../support/turn.ts';
+import { chainOf } from '../../support/turns/turn.ts';
 import { ACME, event, named } from '../named-rules.ts';
 
 const listener = (name: string, ...events: readonly EventType[]): Rule =>

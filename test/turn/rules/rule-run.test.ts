@@ -6,7 +6,7 @@ import type { StreamedPart } from '../../../proxy/turn/json/form.ts';
 import { asList } from '../../../proxy/turn/json/json.ts';
 import { type Rule, SKIP } from '../../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../../proxy/turn/turn.ts';
-import { ACCOUNT, chainOf } from '../../support/turn.ts';
+import { ACCOUNT, chainOf } from '../../support/turns/turn.ts';
 import { ACME, event, named } from '../named-rules.ts';
 
 test('every end runs, last rule first, even if another one threw; the errors are reported', async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { keepOwnTurnState, turnStatesIn } from '../../../proxy/sessions/issued-values.ts';
 import type { Outgoing } from '../../../proxy/turn/turn.ts';
 import { sessionOf } from '../../../proxy/turn/wire/session-header.ts';
-import { ACCOUNT, frozen } from '../../support/turn.ts';
+import { ACCOUNT, frozen } from '../../support/turns/turn.ts';
 
 const wire = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite', client_version: '0.0.0' };
 

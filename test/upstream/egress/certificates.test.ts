@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { createServer, type PeerCertificate, type TlsOptions } from 'node:tls';
-import { selfSigned } from '../../support/certificate.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, typesOf } from '../../support/native-frames.ts';
-import { httpProxy, socksProxy } from '../../support/proxies.ts';
+import { selfSigned } from '../../support/network/certificate.ts';
+import { httpProxy, socksProxy } from '../../support/network/proxies.ts';
 import { connect } from '../../support/websocket.ts';
 
 const DAY_MS = 86_400_000;

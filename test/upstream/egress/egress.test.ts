@@ -6,10 +6,10 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { upload } from '../../support/files.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, typesOf } from '../../support/native-frames.ts';
-import { httpProxy, type ProxyOptions, socksProxy, type TestProxy } from '../../support/proxies.ts';
+import { httpProxy, type ProxyOptions, socksProxy, type TestProxy } from '../../support/network/proxies.ts';
+import { upload } from '../../support/stages/files.ts';
 import { connect } from '../../support/websocket.ts';
 
 let folder: string;

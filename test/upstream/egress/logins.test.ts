@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { poolgate, type Ran, type Watched } from '../../cli/run.ts';
-import { type Program, startProgram } from '../../support/program.ts';
-import { httpProxy, socksProxy } from '../../support/proxies.ts';
+import { httpProxy, socksProxy } from '../../support/network/proxies.ts';
+import { type Program, startProgram } from '../../support/program/program.ts';
 import { inTime } from '../../support/rehearsal-inbox.ts';
 import { until } from '../../support/until.ts';
 

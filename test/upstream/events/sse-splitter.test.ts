@@ -6,7 +6,7 @@ import { MemoryGuard } from '../../../proxy/base/bytes/memory-guard.ts';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
 import { HeldBytes, TooMuchHeld } from '../../../proxy/turn/reply/held-bytes.ts';
 import { SseSplitter } from '../../../proxy/upstream/events/sse-splitter.ts';
-import { turnOf } from '../../support/turn.ts';
+import { turnOf } from '../../support/turns/turn.ts';
 
 interface Seen {
   readonly type: string;

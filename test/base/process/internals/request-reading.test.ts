@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { awaitReader, readInParts, stopReading, unshiftInParts } from '../../../../proxy/base/process/internals/request-reading.ts';
 import { takeOverConnections } from '../../../../proxy/base/process/internals/socket-internals.ts';
-import { headOf, RawClient } from '../../../support/raw.ts';
+import { headOf, RawClient } from '../../../support/network/raw.ts';
 import { until } from '../../../support/until.ts';
 import { listening } from './listening.ts';
 

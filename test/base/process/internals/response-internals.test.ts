@@ -10,7 +10,7 @@ import {
   takeOverChunking,
   whenConnected,
 } from '../../../../proxy/base/process/internals/response-internals.ts';
-import { headOf, RawClient } from '../../../support/raw.ts';
+import { headOf, RawClient } from '../../../support/network/raw.ts';
 import { until } from '../../../support/until.ts';
 import { listening } from './listening.ts';
 

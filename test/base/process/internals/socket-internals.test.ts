@@ -12,8 +12,8 @@ import {
   takeOverConnections,
   unsentBytes,
 } from '../../../../proxy/base/process/internals/socket-internals.ts';
-import { selfSigned } from '../../../support/certificate.ts';
-import { headOf, RawClient } from '../../../support/raw.ts';
+import { selfSigned } from '../../../support/network/certificate.ts';
+import { headOf, RawClient } from '../../../support/network/raw.ts';
 import { until } from '../../../support/until.ts';
 import { listening } from './listening.ts';
 

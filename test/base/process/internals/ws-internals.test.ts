@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type ClientOptions, WebSocket, WebSocketServer } from 'ws';
 import { connectionUnder, dropArrivals, joinParts, unmaskByWords } from '../../../../proxy/base/process/internals/ws-internals.ts';
-import { inUse } from '../../../support/memory-in-use.ts';
+import { inUse } from '../../../support/program/memory-in-use.ts';
 
 /** A client, and the websocket of the server that accepted it. */
 async function connected(context: TestContext, options: ClientOptions = {}): Promise<{ client: WebSocket; accepted: WebSocket }> {

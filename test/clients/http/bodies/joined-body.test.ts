@@ -13,7 +13,7 @@ import { FormUpload } from '../../../../proxy/clients/http/bodies/form-upload.ts
 import { JoinedBody } from '../../../../proxy/clients/http/bodies/joined-body.ts';
 import { openUpload } from '../../../../proxy/clients/http/bodies/upload.ts';
 import { BOUNDARY } from '../../../support/form.ts';
-import { inUse } from '../../../support/memory-in-use.ts';
+import { inUse } from '../../../support/program/memory-in-use.ts';
 import { until } from '../../../support/until.ts';
 
 /** This is more than all buffers on the path hold. */

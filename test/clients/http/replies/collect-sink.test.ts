@@ -5,9 +5,9 @@ import { CollectSink } from '../../../../proxy/clients/http/replies/collect-sink
 import { EventReply } from '../../../../proxy/dispatch/reply/events/event-reply.ts';
 import { Refusal } from '../../../../proxy/turn/errors/refusal.ts';
 import type { Event } from '../../../../proxy/turn/turn.ts';
-import { type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/live-turn.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
-import { COMPLETED, CREATED, delta, RecordingClient, RecordingContext, sse, Wire } from '../../../support/replies.ts';
+import { type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/turns/live-turn.ts';
+import { COMPLETED, CREATED, delta, RecordingClient, RecordingContext, sse, Wire } from '../../../support/turns/replies.ts';
 
 const failure = new Refusal('upstream_error', { message: 'of the failure' });
 

@@ -6,9 +6,9 @@ import { EventReply } from '../../../../proxy/dispatch/reply/events/event-reply.
 import { WholeReply } from '../../../../proxy/dispatch/reply/whole-reply.ts';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
 import { HandClock } from '../../../models/support.ts';
-import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/live-turn.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
-import { type ContextOptions, RecordingClient, RecordingContext, RecordingSink, sse, Wire } from '../../../support/replies.ts';
+import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/turns/live-turn.ts';
+import { type ContextOptions, RecordingClient, RecordingContext, RecordingSink, sse, Wire } from '../../../support/turns/replies.ts';
 
 const SEALED: JsonObject = { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAA' };
 const CREATED = sse('response.created', { response: { id: 'resp_1', output: [] } });

@@ -8,8 +8,8 @@ import { type Rule, rule } from '../../../../proxy/turn/rules/rule.ts';
 import type { Event } from '../../../../proxy/turn/turn.ts';
 import { NATIVE_TURNS } from '../../../../rules/route-groups.ts';
 import { HandClock } from '../../../models/support.ts';
-import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/live-turn.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
+import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/turns/live-turn.ts';
 import {
   COMPLETED,
   type ContextOptions,
@@ -20,7 +20,7 @@ import {
   type SinkOptions,
   sse,
   Wire,
-} from '../../../support/replies.ts';
+} from '../../../support/turns/replies.ts';
 
 interface Scene {
   readonly reply: EventReply;

@@ -7,7 +7,7 @@ import { OutputCap } from '../../../../proxy/dispatch/reply/events/output-cap.ts
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
 import { HeldBytes } from '../../../../proxy/turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../../../proxy/turn/reply/reply-event.ts';
-import { turnOf } from '../../../support/turn.ts';
+import { turnOf } from '../../../support/turns/turn.ts';
 
 interface Read {
   /** The texts of the deltas that the client gets. */

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
 import { answers, numbered, type Platform, refuses, startPlatform, streams, textEvents } from '../../../providers/responses/platform.ts';
-import { upload } from '../../../support/files.ts';
 import { FORM_TYPE, formOf, type Part } from '../../../support/form.ts';
 import { eventsOf, type Reply, startGateway, type TestGateway } from '../../../support/gateway.ts';
-import { imagePart, PNG_URL } from '../../../support/images.ts';
 import { userMessage } from '../../../support/native-frames.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
+import { upload } from '../../../support/stages/files.ts';
+import { imagePart, PNG_URL } from '../../../support/stages/images.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';

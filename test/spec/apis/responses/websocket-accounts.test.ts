@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
+import { ShiftedClock } from '../../../support/clocks/shifted-clock.ts';
 import { bearerOf, eventsOf, startGateway, type TestGateway } from '../../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../../../support/native-frames.ts';
 import { ManualClock } from '../../../support/rehearsal-clock.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../../support/shifted-clock.ts';
 import { until } from '../../../support/until.ts';
 import { connect, type TestSocket } from '../../../support/websocket.ts';
 

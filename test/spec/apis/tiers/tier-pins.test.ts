@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../../accounts/health/support.ts';
 import { answers, type Platform, startPlatform } from '../../../providers/responses/platform.ts';
-import { asking, startFiles, upload } from '../../../support/files.ts';
 import type { Draft, Reply, TestGateway } from '../../../support/gateway.ts';
+import { asking, startFiles, upload } from '../../../support/stages/files.ts';
 
 const PUBLIC = '/v1/responses';
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../../accounts/health/support.ts';
-import { outputOf, user } from '../../../support/continuity.ts';
+import { ShiftedClock } from '../../../support/clocks/shifted-clock.ts';
 import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../../../support/gateway.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
-import { ShiftedClock } from '../../../support/shifted-clock.ts';
+import { outputOf, user } from '../../../support/stages/continuity.ts';
 import { until } from '../../../support/until.ts';
 import { connect } from '../../../support/websocket.ts';
 
