@@ -297,6 +297,13 @@ describe('[AM51] [AM52] [AM56] a stream and a whole message are the same', () =>
   });
 });
 
+test('[AM55] [AM56] [AM57] only the cap cuts a call: one that the account never finishes is in a whole reply too', async () => {
+  const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'look', arguments: '' };
+  const given = { type: 'response.function_call_arguments.delta', item_id: 'fc_1', output_index: 0, delta: '{"a":1}' };
+  const { message } = await both(replyEvents([CREATED, added(0, call), given, completed([])]));
+  assert.deepEqual([message.stop_reason, message.content], ['tool_use', [{ ...message.content[0], name: 'look', input: { a: 1 } }]]);
+});
+
 describe('[AM47] [AM48] [AM49] stop sequences', () => {
   test('the text before the first one is all that the client gets, and the account is left', async () => {
     const reply = replyEvents([

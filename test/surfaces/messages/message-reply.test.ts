@@ -72,7 +72,7 @@ function read(steps: readonly Step[], response: JsonObject, thinking: ThinkingDi
   for (const step of steps) step(reply);
   const end = reply.finish(response);
   assert.ok(output.isClosed);
-  return { content: output.whole.content(), end };
+  return { content: output.whole.content(end), end };
 }
 
 const said = (text: string, members: JsonObject = {}): JsonObject => ({ type: 'output_text', text, annotations: [], ...members });

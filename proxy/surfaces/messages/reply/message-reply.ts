@@ -33,6 +33,7 @@ const UNOPENED: Readonly<Partial<Record<DeltaKind, JsonObject>>> = {
 };
 
 interface KnownItem {
+  readonly isCall: boolean;
   readonly blocks: () => ItemBlocks | undefined;
   done: boolean;
 }
@@ -117,6 +118,7 @@ export class MessageReply {
       if (isObject(item)) this.done(item, { index, id: item.id }, 0);
     }
     for (const at of this.#lanes.open) {
+      if (this.#items[at]?.isCall) this.#calls += 1;
       this.#lanes.write(at, 0, () => this.#items[at]?.blocks()?.cut());
       this.#lanes.finish(at);
     }
@@ -170,7 +172,7 @@ export class MessageReply {
     const begin = (): void => {
       blocks ??= itemBlocks(item, this.#writer, this.#options);
     };
-    this.#items.push({ blocks: () => blocks, done: false });
+    this.#items.push({ isCall: item.type === 'function_call', blocks: () => blocks, done: false });
     if (!isAbsent(index)) this.#byIndex.set(index, at);
     if (!isAbsent(id)) this.#byId.set(id, at);
     this.#lanes.write(at, bytes, begin);

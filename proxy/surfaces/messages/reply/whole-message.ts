@@ -8,6 +8,7 @@ import type { MessagesRequest } from '../request/decode.ts';
 import { type BlockOutput, decoded, type TextDelta } from './block-writer.ts';
 import { MESSAGE_EVENTS, MessageEvents } from './message-events.ts';
 import { contextOf, messageStart, usageOfMessage } from './message-object.ts';
+import type { MessageEnd } from './message-reply.ts';
 
 interface Block {
   readonly block: Record<string, Json | undefined>;
@@ -44,11 +45,11 @@ export class WholeMessage implements BlockOutput {
     this.#at(index).cut = cut;
   }
 
-  /** The content. A call that was cut is left out, because its input is not JSON. */
-  content(): JsonObject[] {
+  /** The content. A call that the cap of output tokens has cut is left out, because its input is not JSON. */
+  content({ stop_reason }: Pick<MessageEnd, 'stop_reason'>): JsonObject[] {
     return this.#blocks.flatMap(({ block, texts, cut }) => {
       const isCall = 'input' in block;
-      if (cut && isCall) return [];
+      if (cut && isCall && stop_reason === 'max_tokens') return [];
       const { text, thinking, partial_json: input } = texts;
       return [
         {
@@ -112,6 +113,6 @@ export class MessageCollector implements Collector {
     const end = reply.finish(isObject(response) ? response : {});
     const input = this.#turn.promptTokens;
     const usage = usageOfMessage(response, reply.searches, () => ({ input, cached: 0, output: outputTokens }));
-    return { ...messageStart(this.#turn, input), content: this.#message.content(), ...end, usage, ...contextOf(this.#request) };
+    return { ...messageStart(this.#turn, input), content: this.#message.content(end), ...end, usage, ...contextOf(this.#request) };
   }
 }
