@@ -24,7 +24,10 @@ export function prewarmed(turn: LiveTurn, client: Client, histories: WebsocketHi
     ending: { outcome, status: 200, code: null },
     close: (closing) => {
       const sink = client.sink();
-      sink.open(200, {});
+      const head = { status: 200, headers: { ...turn.ownHeaders() } };
+      const first = turn.rules.head(head);
+      sink.open(head.status, head.headers);
+      for (const event of first) sink.event(event);
       const ended = { ...response, status: 'completed', usage: NO_USAGE };
       for (const [number, [type, shown]] of [['response.created', response] as const, ['response.completed', ended] as const].entries()) {
         sink.event({ type, data: { type, sequence_number: number, response: shown } });

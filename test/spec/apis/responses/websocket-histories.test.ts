@@ -74,10 +74,11 @@ test('[AA24] an earlier response, or one of another connection, is previous_resp
   assert.equal(codeOf(unknown), 'previous_response_not_found');
 });
 
-test('[AA24] a frame without generation is answered by the gateway, and continued', async () => {
+test('[AA24] [EV1] a frame without generation is answered by the gateway, and continued', async () => {
   using socket = await connect(gate, NATIVE_SOCKET);
   const warm = await socket.turn(frame('hi', { generate: false }));
-  assert.deepEqual(typesOf(warm), ['response.created', 'response.completed']);
+  assert.deepEqual(typesOf(warm), ['agent.response.metadata', 'response.created', 'response.completed']);
+  assert.deepEqual(warm[0]?.headers, { 'x-models-etag': socket.headers['x-models-etag'] });
   assert.deepEqual(usageOf(warm.at(-1)), { input_tokens: 0, output_tokens: 0, total_tokens: 0 });
   assert.equal(platform.requests.length, 0);
   await socket.turn(frame('more', { previous_response_id: responseId(warm) }));
