@@ -9,6 +9,7 @@ import type { Continuation } from '../../turn/continuation.ts';
 import { type Failure, isRetryable } from '../../turn/errors/failure.ts';
 import type { Confidential } from '../../turn/errors/sanitise.ts';
 import { promptOf } from '../../turn/prompt.ts';
+import { isApiAccount } from '../../turn/provider/api-account.ts';
 import type { LackReason } from '../../turn/provider/lack.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Body, UpstreamErrorClass, Work } from '../../turn/turn.ts';
@@ -209,7 +210,12 @@ export class TurnProgress implements Confidential {
   /** Excludes the accounts that cannot serve the turn at all. */
   skipAccounts(): void {
     const { socket, demand } = this;
-    if (socket?.skipsAccounts) this.#skip((account) => !demand.lacking.has(account.id) && socket.skips(account));
+    if (!socket?.skipsAccounts) return;
+    this.#skip((account) => {
+      if (demand.lacking.has(account.id) || !socket.skips(account)) return false;
+      if (isApiAccount(account)) demand.tiers?.answeredFor(account.id);
+      return true;
+    });
   }
 
   #skip(isSkipped: (account: AccountConfig) => boolean): void {

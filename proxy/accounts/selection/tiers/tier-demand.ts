@@ -39,6 +39,8 @@ export class TierDemand {
   readonly #asked = new Set<string>();
   /** Why each account failed this turn. */
   readonly #failed = new Map<string, FailureCause>();
+  /** The accounts for which the gateway can answer the turn. */
+  readonly #answered = new Set<string>();
   #fullUntil: number | undefined;
 
   constructor(options: TierDemandOptions) {
@@ -77,12 +79,17 @@ export class TierDemand {
     this.#failed.set(account, cause);
   }
 
+  /** Notes that the gateway can answer the turn for this account, which is not tried (AA24). A turn does not leave its tier for that. */
+  answeredFor(account: string): void {
+    this.#answered.add(account);
+  }
+
   /** Why the turn may leave the tier because of this account's state; undefined if it may not. @param now Unix milliseconds */
   reasonToLeave(account: string, availability: Availability, tried: boolean, now: number): OverflowReason | undefined {
     const { on } = this.#options.overflow;
     const cause = this.#failed.get(account);
     const state = cause === 'quota' ? 'quota' : availability === 'available' ? undefined : REASONS[availability];
-    if (tried) {
+    if (tried && !this.#answered.has(account)) {
       const reason = state === 'quota' && on.includes(state) ? state : 'failing';
       return on.includes(reason) ? reason : undefined;
     }

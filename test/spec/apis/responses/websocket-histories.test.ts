@@ -42,6 +42,16 @@ const frame = (text: string, members = {}): ReturnType<typeof frameOf> => frameO
 const codeOf = (refused: JsonObject | undefined): unknown => (isObject(refused?.error) ? refused.error.code : undefined);
 const usageOf = (ended: JsonObject | undefined): unknown => (isObject(ended?.response) ? ended.response.usage : undefined);
 
+/** A Chat account, and in a higher tier an account with a websocket. */
+const tiered = (): Promise<TestGateway> =>
+  startGateway({
+    upstream: { accounts: [{ id: 'box', api: { api: 'chat' } }, 'north'] },
+    config(draft) {
+      draft.accounts[0].api = 'chat';
+      draft.pools[0].assignments = [{ account: 'box' }, { account: 'north', tier: 1 }];
+    },
+  });
+
 const ANSWER = {
   type: 'message',
   role: 'assistant',
@@ -83,6 +93,22 @@ test('[AA24] [EV1] a frame without generation is answered by the gateway, and co
   assert.equal(platform.requests.length, 0);
   await socket.turn(frame('more', { previous_response_id: responseId(warm) }));
   assert.deepEqual(platform.requests[0]?.json.input, [userMessage('hi'), userMessage('more')]);
+});
+
+test('[AA24] [AA66] it stays in its tier, whose account it is answered for, and so does what continues it', async () => {
+  await using tiers = await tiered();
+  for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+    tiers.upstream.clear();
+    using socket = await connect(tiers, path);
+    const warm = await socket.turn(frameOf('hi', { generate: false }));
+    assert.equal(typesOf(warm).at(-1), 'response.completed');
+    const turn = await socket.turn(frameOf('more', { previous_response_id: responseId(warm) }));
+    assert.equal(typesOf(turn).at(-1), 'response.completed');
+    assert.deepEqual(
+      tiers.upstream.turns().map(({ account }) => account),
+      ['box'],
+    );
+  }
 });
 
 test('[AA24] a history past its limit is not kept, and the least recent goes first', async () => {
