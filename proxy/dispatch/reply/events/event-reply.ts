@@ -204,11 +204,17 @@ export class EventReply implements EventReader, RelayedReply {
     this.#finish('cut', 'close', failure);
   }
 
+  /** Ends the reply with events of the gateway. Observers see them too, because the next turn may continue this response. */
   #endWith(events: readonly JsonObject[]): void {
+    const { observers, sending } = this.#context;
     this.guarded(() => {
-      this.#context.sending.abort();
+      sending.abort();
       if (this.#state === 'held') this.#commit();
-      for (const data of events) this.#relay.event(ReplyEvent.of(data), data);
+      for (const data of events) {
+        const event = ReplyEvent.of(data);
+        if (observers.wants(event.type)) observers.event(event.type, data);
+        this.#relay.event(event, data);
+      }
       this.#finish(this.#end ?? 'cut', 'close');
     });
   }

@@ -6,7 +6,7 @@ import { type Platform, startPlatform } from '../../../providers/responses/platf
 import { startGateway, type TestGateway } from '../../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf, userMessage } from '../../../support/native-frames.ts';
 import { until } from '../../../support/until.ts';
-import { connect } from '../../../support/websocket.ts';
+import { connect, type TestSocket } from '../../../support/websocket.ts';
 
 const LIMIT = 4_000;
 
@@ -51,6 +51,13 @@ const tiered = (): Promise<TestGateway> =>
       draft.pools[0].assignments = [{ account: 'box' }, { account: 'north', tier: 1 }];
     },
   });
+
+async function nextOf(socket: TestSocket, type: string): Promise<JsonObject> {
+  for (;;) {
+    const next = await socket.next();
+    if (next.type === type) return next;
+  }
+}
 
 const ANSWER = {
   type: 'message',
@@ -109,6 +116,25 @@ test('[AA24] [AA66] it stays in its tier, whose account it is answered for, and 
       ['box'],
     );
   }
+});
+
+test('[AA24] [RB29] the next turn continues a response that its client has interrupted', async () => {
+  await using own = await tiered();
+  own.upstream.next('box', 'stall after 6 events');
+  using socket = await connect(own, NATIVE_SOCKET);
+  socket.send({ type: 'response.create', ...frameOf('write 50 words') });
+  await own.upstream.stalled('box');
+  const created = await nextOf(socket, 'response.created');
+  const response_id = responseId([created]);
+  socket.send({ type: 'response.interrupt', response_id, mode: 'discard_partial_items' });
+  assert.equal((await socket.rest()).at(-1)?.type, 'response.incomplete');
+  const next = await socket.turn(frameOf('say: more', { previous_response_id: response_id }));
+  assert.equal(next.at(-1)?.type, 'response.completed', JSON.stringify(next.at(-1)));
+  const sent = own.upstream.turns('box').at(-1)?.json as { readonly messages: readonly JsonObject[] } | undefined;
+  assert.deepEqual(
+    sent?.messages.map(({ content }) => content),
+    ['write 50 words', 'say: more'],
+  );
 });
 
 test('[AA24] a history past its limit is not kept, and the least recent goes first', async () => {
