@@ -22,9 +22,10 @@ export function unanswered(progress: TurnProgress, { steps, selection }: Dispatc
   const own = steps.endsConversation(progress, last) ? anchorNotFound() : socket?.refusal(last);
   if (own && !restart) return { kind: 'refused', refusal: own };
   // Stated with the soonest quota reset of all accounts, not with that of the last one.
-  const exhausted = isQuotaOfAll(progress, last) ? selection.candidates.refusal(demand) : undefined;
+  const isOfAll = isQuotaOfAll(progress, last);
+  const exhausted = isOfAll ? selection.candidates.refusal(demand) : undefined;
   if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
-  const answer = clientError(failures, turn, progress);
+  const answer = clientError(failures, turn, progress, isOfAll && !exhausted);
   if (restart) return { kind: 'refused', refusal: restart };
   return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };
 }

@@ -198,6 +198,18 @@ describe('when every account is out of quota', () => {
     }
   });
 
+  test('[Q2] [Q3] a turn whose attempts run out before that gets the last failure, and may be sent again', async () => {
+    await using here = await world(['north', 'south'], (draft) => {
+      draft.pools[0].max_attempts = 1;
+    });
+    const { gate } = here;
+    gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 7200');
+    const body = { model: 'model-a', input: 'hi' };
+    const refused = await gate.send('/v1/responses', { body });
+    assert.deepEqual([refused.status, refused.json.error.code, refused.headers.get('x-should-retry')], [429, 'rate_limit_exceeded', null]);
+    assert.equal((await gate.send('/v1/responses', { body })).status, 200);
+  });
+
   test('full windows without other evidence show it too, for each account with the latest reset of its full windows', async () => {
     await using here = await world([
       { id: 'north', quota: quota(100, 100) },
