@@ -147,5 +147,8 @@ test('[AM48] a whole message with a lost piece ends at the sequence of its finis
     reply(text(ITEM_DONE), 1, () => 'data: {\n\n'),
   );
   const { json } = await ask({ stop_sequences: ['one'] });
-  assert.deepEqual([json.content, json.stop_reason, json.stop_sequence], [[{ type: 'text', text: 'Grüße, "' }], 'stop_sequence', 'one']);
+  assert.deepEqual(
+    [json.content, json.stop_reason, json.stop_sequence],
+    [[{ type: 'text', text: 'Grüße, "', citations: null }], 'stop_sequence', 'one'],
+  );
 });

@@ -119,7 +119,7 @@ const said = (...texts: readonly string[]): JsonObject => ({
   role: 'assistant',
   content: texts.map((one) => ({ type: 'output_text', text: one, annotations: [] })),
 });
-const textBlock = (value: string): JsonObject => ({ type: 'text', text: value });
+const textBlock = (value: string): JsonObject => ({ type: 'text', text: value, citations: null });
 
 const reasoning: JsonObject = {
   type: 'reasoning',

@@ -145,7 +145,7 @@ test('[AM53] there is no empty text block, and contents come in deltas alone', a
     starts.map(({ content_block }) => content_block),
     [
       { type: 'thinking', thinking: '', signature: '' },
-      { type: 'text', text: '' },
+      { type: 'text', text: '', citations: null },
     ],
   );
 });

@@ -95,11 +95,11 @@ const OUTPUT: readonly JsonObject[] = [
 
 const CONTENT: readonly JsonObject[] = [
   { type: 'thinking', thinking: 'First thought.\n\nSecond "thought".', signature: signatureOf('gAAA') },
-  { type: 'text', text: 'Hello, \n"you".' },
-  { type: 'text', text: 'A second part.' },
+  { type: 'text', text: 'Hello, \n"you".', citations: null },
+  { type: 'text', text: 'A second part.', citations: null },
   { type: 'tool_use', id: 'call_1', name: 'read', input: { path: 'a' }, caller: { type: 'direct' } },
   { type: 'tool_use', id: 'toolu_95c9df176fd9727b82522206', name: 'list', input: {}, caller: { type: 'direct' } },
-  { type: 'text', text: 'The end.' },
+  { type: 'text', text: 'The end.', citations: null },
 ];
 
 const DELTAS = { reasoning: 'summary', message: 'text', function_call: 'arguments' } as const;
@@ -224,7 +224,7 @@ describe('[AM55] [AM57] how a message ends', () => {
 
   test('a stop sequence ends it before its text, and drops what follows', () => {
     const { content, end } = read([], { status: 'completed', output: [message('one STOP two'), message('three')] }, 'text', ['STOP']);
-    assert.deepEqual(content, [{ type: 'text', text: 'one ' }]);
+    assert.deepEqual(content, [{ type: 'text', text: 'one ', citations: null }]);
     assert.deepEqual([end.stop_reason, end.stop_sequence], ['stop_sequence', 'STOP']);
     assert.deepEqual(read([], { status: 'completed', output: [message('STOP')] }, 'text', ['STOP']).content, []);
   });

@@ -56,7 +56,7 @@ export class BlockWriter {
 
   /** A block of text. It is opened with its first character (AM53). */
   textBlock(): OpenBlock {
-    const block = new TextBlock(() => this.open({ type: 'text', text: '' }));
+    const block = new TextBlock(() => this.open({ type: 'text', text: '', citations: null }));
     return this.#stops ? this.#stoppedBy(this.#stops, block) : block;
   }
 
