@@ -16,7 +16,7 @@ export interface CatalogReadTools {
   readonly calls: OwnCalls;
 }
 
-export async function readCatalog(id: string, { loaded, providerOf, calls }: CatalogReadTools): Promise<CatalogAnswer> {
+export async function requestCatalog(id: string, { loaded, providerOf, calls }: CatalogReadTools): Promise<CatalogAnswer> {
   const { accounts, wire } = loaded().config;
   const account = accounts.find((one) => one.id === id);
   if (!account) throw new Error('unknown account');

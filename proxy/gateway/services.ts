@@ -48,7 +48,7 @@ import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
 import { TokenVault } from '../upstream/credentials/token-vault.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { WebsocketSupport } from '../upstream/websocket-support.ts';
-import { readCatalog } from './catalog-read.ts';
+import { requestCatalog } from './catalog-read.ts';
 import { credentialEvents } from './credential-events.ts';
 import { NodeServices } from './node-services.ts';
 import { OverflowNotices } from './overflow-notices.ts';
@@ -126,7 +126,7 @@ export class Services {
     const warnings = new ModelWarnings(log);
     this.catalog = new Catalog({
       clock,
-      read: (account) => readCatalog(account, { loaded, providerOf, calls: this.#calls }),
+      read: (account) => requestCatalog(account, { loaded, providerOf, calls: this.#calls }),
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
       sharing: exclusive && new SharedReads({ exclusive, ...store.catalog }),
       observe: ({ account, failure, failureStatus }) => {

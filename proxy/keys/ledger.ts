@@ -1,6 +1,6 @@
 // The ledger: settled usage by key, Pool and day. Reads use its copy in memory; the store keeps it permanently (D5, Q18).
 import { DAY_MS } from '../../store/schema/limit-rows.ts';
-import { addUsage, usageBetween } from '../../store/schema/usage-sums.ts';
+import { addUsageSums, usageBetween } from '../../store/schema/usage-sums.ts';
 import type { LoggedRequest, Store, UsageRow } from '../../store/store.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
@@ -90,7 +90,7 @@ export class Ledger {
 
   #count(counted: Map<string, Totals>, name: string, totals: Totals): void {
     const known = counted.get(name);
-    if (known) addUsage(known, totals);
+    if (known) addUsageSums(known, totals);
     else counted.set(name, { ...totals });
   }
 
@@ -108,7 +108,7 @@ export class Ledger {
   #addTo(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
     const days = all.get(id);
     const last = days?.at(-1);
-    if (last?.day === day) addUsage(last.totals, totals);
+    if (last?.day === day) addUsageSums(last.totals, totals);
     else this.#openDay(all, id, day, totals);
   }
 
@@ -117,7 +117,7 @@ export class Ledger {
     const first = this.#firstDay(MEMORY_DAYS);
     const days = (all.get(id) ?? []).filter((one) => one.day >= first);
     const known = days.find((one) => one.day === day);
-    if (known) addUsage(known.totals, totals);
+    if (known) addUsageSums(known.totals, totals);
     all.set(id, [...days.filter((one) => one.day !== day), known ?? { day, totals: { ...totals } }]);
   }
 
@@ -127,7 +127,7 @@ export class Ledger {
     const last = days.at(-1);
     if (count === 1 && last?.day === first) return last.totals;
     const sum = noTotals();
-    for (const { day, totals } of days) if (day >= first) addUsage(sum, totals);
+    for (const { day, totals } of days) if (day >= first) addUsageSums(sum, totals);
     return sum;
   }
 

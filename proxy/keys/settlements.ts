@@ -1,5 +1,5 @@
 // Settlements that wait to be written. They are written promptly, many in one transaction, and repeated until the store has them (Q34).
-import { addUsage } from '../../store/schema/usage-sums.ts';
+import { addUsageSums } from '../../store/schema/usage-sums.ts';
 import { type LimitVerbs, type Settlement, StoreError, type UsageRow } from '../../store/store.ts';
 import { type Clock, withDeadline } from '../base/time/clock.ts';
 
@@ -120,7 +120,7 @@ export class Settlements {
   withWaiting(row: UsageRow): UsageRow {
     const sum = { ...row };
     for (const { used } of this.#waiting) {
-      if (used && used.key_id === row.key_id && used.pool === row.pool && used.day === row.day) addUsage(sum, used);
+      if (used && used.key_id === row.key_id && used.pool === row.pool && used.day === row.day) addUsageSums(sum, used);
     }
     return sum;
   }

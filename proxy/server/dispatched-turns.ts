@@ -21,7 +21,7 @@ import type { Body, Work } from '../turn/turn.ts';
 import { ModelChain } from './model-chain.ts';
 
 /** How a turn was served. */
-export type Served = DispatchEnd | { readonly kind: 'answered'; readonly answer: Answer };
+export type ServedTurn = DispatchEnd | { readonly kind: 'answered'; readonly answer: Answer };
 
 /** What the end of a turn settles, even if a phase of the turn throws. */
 export interface Unsettled {
@@ -57,7 +57,7 @@ export class DispatchedTurns {
    * request are returned, because clients repeat such requests, and V8 looks up the place of each throw.
    * @throws Refusal
    */
-  async run(turn: DispatchedTurn, client: TurnClient, unsettled: Unsettled): Promise<Served> {
+  async run(turn: DispatchedTurn, client: TurnClient, unsettled: Unsettled): Promise<ServedTurn> {
     const overloaded = this.#services.guard.refusal(turn.at);
     if (overloaded) return { kind: 'refused', refusal: overloaded };
     const { payload, asked } = await this.#read(turn, client);

@@ -31,7 +31,7 @@ export function clientOf(turn: LiveTurn, { client_metadata }: Body): ForwardedCl
  * The message for the owner, with the serving mode that this node captured. The checks of this node apply too, because its configuration may
  * be newer than the owner's.
  */
-export function messageOf(turn: LiveTurn, frame: Frame): ForwardedMessage {
+export function forwardedMessage(turn: LiveTurn, frame: Frame): ForwardedMessage {
   try {
     // First, because every frame checks whether the connection's key can still be used.
     turn.rules.admit();

@@ -13,7 +13,7 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import { type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/reply/turn-result.ts';
 import type { RouteKind } from '../turn/routes/kinds.ts';
 import type { Answer } from '../turn/surface.ts';
-import { type DispatchedTurnServices, DispatchedTurns, type Served, slotFor, type Unsettled } from './dispatched-turns.ts';
+import { type DispatchedTurnServices, DispatchedTurns, type ServedTurn, slotFor, type Unsettled } from './dispatched-turns.ts';
 
 export interface RunnerServices extends DispatchedTurnServices {
   readonly turnMetrics: TurnMetrics;
@@ -43,7 +43,7 @@ export class TurnRunner {
    * @returns how the turn ended for its client
    */
   async run(turn: LiveTurn, client: TurnClient): Promise<Ending> {
-    let served: Served;
+    let served: ServedTurn;
     const unsettled: Unsettled = { attempts: NO_ATTEMPTS, reservation: undefined };
     try {
       turn.rules.admit();
@@ -92,7 +92,7 @@ export class TurnRunner {
     return ending;
   }
 
-  async #answer(turn: LiveTurn, client: TurnClient): Promise<Served> {
+  async #answer(turn: LiveTurn, client: TurnClient): Promise<ServedTurn> {
     const handler = turn.route.kind && this.#answers[turn.route.kind];
     if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
     const entering = slotFor(turn, client, this.#services.capacity.admission);
@@ -106,7 +106,7 @@ export class TurnRunner {
   }
 
   /** The one end of a turn: the end phases of its rules, the client's answer, the reservation, and the row. */
-  #end(turn: LiveTurn, client: TurnClient, served: Served, { attempts, reservation }: Unsettled): Ending {
+  #end(turn: LiveTurn, client: TurnClient, served: ServedTurn, { attempts, reservation }: Unsettled): Ending {
     const { detachedMs } = client;
     if (detachedMs !== undefined) turn.note('detached_ms', detachedMs);
     const { ending, write } = closing(turn, client, served, attempts);
@@ -170,7 +170,7 @@ const isDispatched = (turn: LiveTurn): turn is DispatchedTurn => turn.kind?.serv
 function closing(
   turn: LiveTurn,
   client: TurnClient,
-  served: Served,
+  served: ServedTurn,
   attempts: Attempts,
 ): { readonly ending: Ending; readonly write: CloseReply } {
   switch (served.kind) {

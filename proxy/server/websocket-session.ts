@@ -12,7 +12,7 @@ import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { ModeDecision } from '../turn/turn.ts';
 import { type ClientUpgrade, UNUSABLE_KEY } from './client-upgrade.ts';
-import { messageOf, readForwarded } from './forwarded-session.ts';
+import { forwardedMessage, readForwarded } from './forwarded-session.ts';
 import type { FrameControls, FrameControlsOptions } from './frame-controls.ts';
 import type { Generation } from './generation.ts';
 import type { IdentifiedTurn, NativeSessions } from './native-sessions.ts';
@@ -123,7 +123,7 @@ export class WebsocketSession {
       this.#refuse(new Refusal(turn ? 'server_is_overloaded' : 'unknown_endpoint'), frame);
       return;
     }
-    if (this.#forwarding) this.#forwarding.send(messageOf(turn, frame));
+    if (this.#forwarding) this.#forwarding.send(forwardedMessage(turn, frame));
     else await this.#serveHere(turn, frame);
     const { identity } = turn;
     const expires = identity?.key.expires_at;
@@ -147,7 +147,7 @@ export class WebsocketSession {
       this.#place = 'here';
       const owner = await natives.ownerOf(identified, turn);
       if (owner) {
-        await this.#forward(new Forwarding(this.connection, owner), messageOf(turn, identified.frame));
+        await this.#forward(new Forwarding(this.connection, owner), forwardedMessage(turn, identified.frame));
         return;
       }
       if (!this.connection.isOpen) {
@@ -209,7 +209,7 @@ export class WebsocketSession {
   /** Handles a frame about the running response, which may be here or at another node. */
   #control(frame: TurnFrame): void {
     const { controls } = this.#services;
-    if (this.#forwarding) this.#forwarding.send(messageOf(this.#anyTurn(), frame));
+    if (this.#forwarding) this.#forwarding.send(forwardedMessage(this.#anyTurn(), frame));
     else void controls.take(frame, this);
   }
 
@@ -218,7 +218,7 @@ export class WebsocketSession {
     const { runner } = this.#services;
     const turn = this.#anyTurn();
     if (this.#forwarding) {
-      this.#forwarding.send(messageOf(turn, refusal));
+      this.#forwarding.send(forwardedMessage(turn, refusal));
       return;
     }
     try {

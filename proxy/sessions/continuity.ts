@@ -221,7 +221,7 @@ const isSettled = (found: readonly (Pin | undefined | Promise<Pin | undefined>)[
 function boundTo(fileOwner: string, continuation: Continuation): Continuation {
   const { hard } = continuation;
   if (hard !== undefined && hard !== fileOwner) {
-    throw new Refusal('file_conflict', { message: 'The files and the previous response of this request live on different accounts.' });
+    throw new Refusal('file_conflict', { message: 'The files and the previous response of this request belong to different accounts.' });
   }
   return { ...continuation, hard: fileOwner };
 }

@@ -71,7 +71,7 @@ export class SessionOwners {
       const claimed = await withDeadline(this.#claim(session, instead), clock, CLAIM_MS);
       if (claimed !== LATE) return claimed;
     } catch {
-      // Treated like no answer.
+      // A store that fails has the same effect as one that does not answer in time.
     }
     counters.add('session_claims_failed');
     return undefined;

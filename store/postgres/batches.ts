@@ -14,7 +14,7 @@ export interface RecordOptions {
   readonly writer: string;
 }
 
-export interface BatchOptions extends RecordOptions {
+export interface BatchesOptions extends RecordOptions {
   /** How a batch that may already be committed is sent again: `once` recognises it, `again` writes it a second time. */
   readonly repeated: 'once' | 'again';
 }
@@ -45,12 +45,12 @@ const REMEMBERED_MS = 8 * 86_400_000;
 
 export class BatchWriter {
   readonly #connections: PostgresConnections;
-  readonly #options: BatchOptions;
+  readonly #options: BatchesOptions;
   readonly #process = randomUUID();
   #last: RowBatch | undefined;
   #number = 0;
 
-  constructor(connections: PostgresConnections, options: BatchOptions) {
+  constructor(connections: PostgresConnections, options: BatchesOptions) {
     this.#connections = connections;
     this.#options = options;
   }

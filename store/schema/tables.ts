@@ -24,7 +24,7 @@ import type {
   UsagePoolHourRow,
   UsageRow,
 } from './rows.ts';
-import { addHour, addUsage } from './usage-sums.ts';
+import { addHour, addUsageSums } from './usage-sums.ts';
 
 /** What a second row with the same key does: it is ignored, replaces the first, is added to it, or replaces only the fields that it has. */
 type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';
@@ -298,7 +298,7 @@ export const usage = table<UsageRow>('usage', {
   key: ['key_id', 'pool', 'day'],
   onConflict: 'add',
   tracked: true,
-  add: addUsage,
+  add: addUsageSums,
   columns: {
     key_id: text((row) => row.key_id),
     pool: text((row) => row.pool),

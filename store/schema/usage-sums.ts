@@ -18,7 +18,7 @@ export const usageBetween = (before: Readonly<UsageSums>, after: Readonly<UsageS
 });
 
 /** Adds sums. Written out field by field for speed: every turn runs it more than once. */
-export function addUsage(sum: UsageSums, more: Readonly<UsageSums>): void {
+export function addUsageSums(sum: UsageSums, more: Readonly<UsageSums>): void {
   sum.requests += more.requests;
   sum.unknown += more.unknown;
   sum.input_tokens += more.input_tokens;

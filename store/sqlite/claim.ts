@@ -16,7 +16,7 @@ const EVERY_MS = 60_000;
 
 const ADVICE = 'each of them counts limits and max_concurrent separately. Stop one of them, or use PostgreSQL for several';
 
-export class Claim {
+export class DatabaseClaim {
   readonly #database: string;
   readonly #path: string;
   readonly #notice: Notice;
@@ -33,9 +33,9 @@ export class Claim {
   }
 
   /** Tries to get the claim. Never rejects: a file system without locks, such as some over a network, does not prevent the start. */
-  static async of(database: string, options: ClaimOptions): Promise<Claim> {
+  static async of(database: string, options: ClaimOptions): Promise<DatabaseClaim> {
     const path = await realpath(database).catch(() => database);
-    const claim = new Claim(path, options);
+    const claim = new DatabaseClaim(path, options);
     await claim.#try();
     return claim;
   }

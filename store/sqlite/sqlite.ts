@@ -8,7 +8,7 @@ import { changes, type Table } from '../schema/tables.ts';
 import { changeRows, isTracked } from '../verbs/changes.ts';
 import { takeIn } from '../verbs/limits.ts';
 import type { Notice } from '../writing/notice.ts';
-import { Claim } from './claim.ts';
+import { DatabaseClaim } from './claim.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { insertionOf } from './sqlite-insertion.ts';
 
@@ -69,7 +69,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
     await setPragma(writing, 'cache_size', -CACHE_KIB);
     const reading = path === MEMORY ? writing : await connect();
     const { gateway = false, notice = () => undefined } = options;
-    const claim = gateway && path !== MEMORY ? await Claim.of(path, { notice }) : undefined;
+    const claim = gateway && path !== MEMORY ? await DatabaseClaim.of(path, { notice }) : undefined;
     return driver({ writing, reading, browse: path === MEMORY ? undefined : connect, claim }, options);
   } catch (error) {
     await Promise.allSettled(open.map((connection) => connection.close()));
@@ -149,7 +149,7 @@ interface Connections {
   readonly reading: SqliteConnection;
   /** Opens a connection for operators; undefined for a database in memory, which has one connection. */
   readonly browse: (() => Promise<SqliteConnection>) | undefined;
-  readonly claim: Claim | undefined;
+  readonly claim: DatabaseClaim | undefined;
 }
 
 function driver({ writing, reading, browse, claim }: Connections, options: SqliteOptions): Driver {

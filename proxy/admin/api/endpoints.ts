@@ -6,7 +6,7 @@ import { configuration } from '../answers/configuration.ts';
 import { configurationFile } from '../answers/edits/configuration-file.ts';
 import { keyEdits } from '../answers/edits/key-endpoints.ts';
 import { tokenEdits } from '../answers/edits/operator-token-endpoints.ts';
-import { accountPauses, modeEdits } from '../answers/edits/setting-endpoints.ts';
+import { accountPauses, modeChoices } from '../answers/edits/setting-endpoints.ts';
 import { LISTS, nodes } from '../answers/lists.ts';
 import { accountLogins } from '../answers/logins/account-logins.ts';
 import { loginRuns } from '../answers/logins/login-runs.ts';
@@ -29,7 +29,7 @@ export const endpoints = (gateway: AdminTarget, logins: RunningLogins): readonly
   ...accountLogins(gateway),
   ...loginRuns(gateway, logins),
   ...keyEdits(gateway),
-  modeEdits(gateway),
+  modeChoices(gateway),
   ...tokenEdits(gateway),
   configurationFile(gateway),
   ...configuration(gateway),

@@ -18,7 +18,7 @@ export class ModelWarnings {
   read(catalogs: AccountCatalogs, account: string): void {
     for (const [model, { own }] of catalogs.get(account)?.models ?? []) {
       if (own?.kind !== 'turns' || own.contextWindow !== undefined || !this.#isFirst([account, model])) continue;
-      const message = `native clients are told a window of ${UNKNOWN_WINDOW}: declare context_window in the account's catalog`;
+      const message = `native clients get a window of ${UNKNOWN_WINDOW}: declare context_window in the account's catalog`;
       this.#log.warn('model_window_unknown', { account, model, message });
     }
   }

@@ -26,7 +26,7 @@ const wholeNumber = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
 /** The form of an upload. The metadata in the body becomes fields of the form (Q21). */
-export function fileForm({ body, file }: Work): EncodedBody {
+export function encodedFileForm({ body, file }: Work): EncodedBody {
   if (!file) throw new Error('a file without bytes');
   const form = new FormEncoding(`form-${randomUUID()}`);
   const pieces = [

@@ -19,7 +19,7 @@ import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { type RefusedMemory, refusedMember } from './refused-members.ts';
 import { asCompaction, asksToCompact, type CompactRoutes, compactBody } from './responses-compaction.ts';
-import { fileForm } from './responses-files.ts';
+import { encodedFileForm } from './responses-files.ts';
 import { imageRequest, nativeImagePath } from './responses-images.ts';
 import { type TurnBodyOptions, turnBody } from './turn-body.ts';
 
@@ -65,7 +65,7 @@ export class ResponsesRequests implements ProviderRequests {
       case 'embeddings':
         return embeddingRequest(out, context);
       case 'public-file-create': {
-        const { contentType, bytes } = fileForm(work ?? { body: out.body });
+        const { contentType, bytes } = encodedFileForm(work ?? { body: out.body });
         return this.#post('/files', bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context });
       }
       case 'image': {

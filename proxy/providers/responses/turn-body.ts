@@ -99,7 +99,7 @@ function setTools(sent: Body, body: Body, { account: { quirks }, adapted }: Turn
   else adapted.note('parallel_tool_calls');
 }
 
-/** The name of a tool. A tool of the provider's own has none, and is told apart by its type. */
+/** The name of a tool. A tool of the provider's own has none, and is identified by its type. */
 const nameOf = (tool: Json): Json | undefined => (isObject(tool) ? (tool.name ?? tool.type) : undefined);
 
 function setLimits(sent: Body, { max_output_tokens: cap }: Body, { model, adapted }: Pick<TurnBodyOptions, 'model' | 'adapted'>): void {

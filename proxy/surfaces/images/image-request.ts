@@ -8,7 +8,7 @@ import { checkParameters, compressionOf, TOOL_TEXTS } from './image-parameters.t
 import { imagesIn, imageTypeOf } from './image-sources.ts';
 
 /** @throws Refusal that names parameters of the Images API */
-export function imageRequest(work: Work, { model, route }: Turn): Decoded<undefined> {
+export function decodeImages(work: Work, { model, route }: Turn): Decoded<undefined> {
   const { body } = work;
   checkParameters(body, { edits: dispatchedKind(route.kind)?.payload === 'form' });
   const images = imagesIn(body);

@@ -6,9 +6,9 @@ import { imageUsage } from '../../turn/reply/image-usage.ts';
 import { surface } from '../../turn/surface.ts';
 import type { Turn } from '../../turn/turn.ts';
 import { publicSurface } from '../public/public-surface.ts';
-import { imageRequest } from './image-request.ts';
+import { decodeImages } from './image-request.ts';
 
-export const imageSurface = surface({ ...publicSurface, name: 'images', decode: imageRequest, answer: imageAnswer });
+export const imageSurface = surface({ ...publicSurface, name: 'images', decode: decodeImages, answer: imageAnswer });
 
 /** @throws Refusal if no image was made */
 function imageAnswer(response: JsonObject, { at }: Pick<Turn, 'at'>): JsonObject {

@@ -16,7 +16,7 @@ const FLAKY_CYCLE = 9;
 /** Starts the shipped configuration. Its rehearsal accounts run in this process, so they share the clock of the test. */
 function demonstration(clock: HandClock): Promise<TestGateway> {
   const accounts = (shipped.accounts as { id: string; base_url: string }[]).map(({ id, base_url }) => {
-    const profile = PROFILES[base_url.slice('rehearsal:'.length) as RehearsalProfile];
+    const profile = PROFILES[(base_url.slice('rehearsal:'.length) || 'steady') as RehearsalProfile];
     assert.ok(profile, base_url);
     return { id, profile };
   });

@@ -156,7 +156,7 @@ test('[AA87] a refused credential and a rate limit have their class, and the acc
   assert.deepEqual([gate.account('north').status, gate.account('north').cooldown], ['active', undefined]);
 });
 
-test('[AA87] without a turn the models are read; wrong usage and unknown names are told', async (context) => {
+test('[AA87] without a turn the models are read; wrong usage and unknown names are reported', async (context) => {
   const { gate, run } = await tried(context, simulated('box', 'chat', ''));
   const { code, out } = await run('box', '--no-turn');
   assert.equal(code, 0, out);

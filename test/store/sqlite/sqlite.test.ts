@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { migrate, migrations } from '../../../store/schema/migrations.ts';
 import * as tables from '../../../store/schema/tables.ts';
-import { Claim } from '../../../store/sqlite/claim.ts';
+import { DatabaseClaim } from '../../../store/sqlite/claim.ts';
 import { SqliteConnection } from '../../../store/sqlite/sqlite-connection.ts';
 import { openStore, type StoreErrorCode } from '../../../store/store.ts';
 import { PATIENCE_MS, until } from '../../support/until.ts';
@@ -240,15 +240,15 @@ test('a second gateway on the file is reported, a reader is not, and neither is 
 
 test('a gateway that was killed leaves no claim on the file, and one that waited for it takes it over', async (context) => {
   const path = await database(context);
-  const script = `import { Claim } from ${JSON.stringify(import.meta.resolve('../../../store/sqlite/claim.ts'))};
-    await Claim.of(${JSON.stringify(path)}, { notice: () => {} });
+  const script = `import { DatabaseClaim } from ${JSON.stringify(import.meta.resolve('../../../store/sqlite/claim.ts'))};
+    await DatabaseClaim.of(${JSON.stringify(path)}, { notice: () => {} });
     setInterval(() => {}, 60_000);
     console.log('claimed');`;
   const process = spawn(globalThis.process.execPath, ['--input-type=module', '--eval', script], { stdio: 'pipe' });
   context.after(() => process.kill('SIGKILL'));
   await once(process.stdout, 'data');
   const events: string[] = [];
-  const waiting = await Claim.of(path, { notice: (event) => events.push(event), everyMs: 10 });
+  const waiting = await DatabaseClaim.of(path, { notice: (event) => events.push(event), everyMs: 10 });
   assert.deepEqual(events[0], 'store_in_use');
   process.kill('SIGKILL');
   await once(process, 'exit');

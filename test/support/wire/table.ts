@@ -15,7 +15,7 @@ const DESTINATION = '/backend-api/agent/responses';
 const MARKER = 'x-internal-agent-responses-lite';
 const ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
 
-/** The most rows that are read. A large table has more. */
+/** The most rows that `gate.rows()` returns. A large table of cases makes more. */
 const MAX_ROWS = 1_000;
 
 export interface TableOptions {

@@ -34,7 +34,7 @@ const TURN_MS = 60_000;
 /** The interval at which the memory of the process is measured. */
 const SAMPLE_MS = 250;
 const REST_MS = 60_000;
-/** What the program may hold in addition afterwards. */
+/** The most memory that the program may hold after the pressure in addition to before. */
 const LEFT_BYTES = 20_000_000;
 /**
  * The growth of its resident memory that is waited for, because the gateway returns memory some time after the last large body. It is only

@@ -28,7 +28,7 @@ const pausing = (gateway: AdminTarget, name: Endpoint['name'], paused: boolean, 
     },
   });
 
-export const modeEdits = (gateway: AdminTarget): Endpoint =>
+export const modeChoices = (gateway: AdminTarget): Endpoint =>
   endpoint({
     name: 'PUT /api/pools/{pool}/modes/{model}',
     summary: 'Sets the serving mode of an exposed model in a Pool that you own; auto leaves it to the catalog.',

@@ -34,7 +34,7 @@ function* settings(account: AccountRow): Generator<Problem> {
     yield { path: at, message: 'ollama cuts prompts silently at a size that it does not list: declare context_window in catalog' };
   else if (row.read_models === false) {
     for (const model of models.filter(isWindowless)) {
-      const message = 'context_window is not declared and not read: native clients are told 128000';
+      const message = 'context_window is not declared and not read: native clients get 128000';
       yield { path: model.path, at: 'first-key', message };
     }
   }

@@ -41,7 +41,7 @@ function toolLists({ tools, input }: Body): readonly { readonly place: string; r
   return [{ place: 'tools', tools: asList(tools) }, ...added];
 }
 
-export function declaredTools(body: Body): DeclaredTools {
+export function toolDeclarations(body: Body): DeclaredTools {
   let hasCallable = false;
   let unknownTool: string | undefined;
   const hosted: DeclaredHosted[] = [];

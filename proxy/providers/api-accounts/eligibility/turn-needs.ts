@@ -6,7 +6,7 @@ import type { AskedTurn } from '../../../turn/provider/lack.ts';
 import type { Modality } from '../../../turn/provider/served.ts';
 import type { Body } from '../../../turn/turn.ts';
 import { askedEffort } from '../../../turn/wire/efforts.ts';
-import { type DeclaredHosted, type DeclaredTools, declaredTools, hostedTool } from './needed-tools.ts';
+import { type DeclaredHosted, type DeclaredTools, hostedTool, toolDeclarations } from './needed-tools.ts';
 
 /** An image, a file or audio of the input. */
 export interface NeededInput {
@@ -84,7 +84,7 @@ const itemType = (item: JsonObject): string | undefined => asString(item.type) ?
 function read(body: Body): TurnNeeds {
   const items = isList(body.input) ? body.input : [];
   const last = items.at(-1);
-  const declared = declaredTools(body);
+  const declared = toolDeclarations(body);
   const choice = choiceOf(body.tool_choice);
   return {
     ...declared,

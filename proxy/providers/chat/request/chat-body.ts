@@ -10,7 +10,7 @@ import { withoutHostedCalls } from '../../api-accounts/hosted-calls.ts';
 import { ToolTable, toolTable } from '../../api-accounts/tools/tool-table.ts';
 import type { ChatEncoding } from './encoding.ts';
 import { chatMessages } from './request-messages.ts';
-import { effortMembers, formatOf, keptMembers, outputCapMembers } from './request-settings.ts';
+import { chatFormat, effortMembers, keptMembers, outputCapMembers } from './request-settings.ts';
 import { toolMembers } from './request-tools.ts';
 
 export interface Translated {
@@ -36,7 +36,7 @@ export function chatBody(body: Body, { turn, account, model, isWithoutTools, cac
   const tools = isWithoutTools ? new ToolTable() : toolTable(body, adapted);
   const encoding: ChatEncoding = { turn, quirks, model, ownId: String(body.model), tools, adapted };
   const hosting = { web_search: false, image_generation: false, tool_search: false, images: takesImages(model, quirks) };
-  const format = formatOf(body, encoding);
+  const format = chatFormat(body, encoding);
   const items = withoutHostedCalls(itemsOf(body.input), hosting, { adapted });
   const messages = chatMessages({ instructions: body.instructions, items, systemEnd: format.systemEnd }, encoding);
   const toolsOut = toolMembers(body.tool_choice, body.parallel_tool_calls, encoding);

@@ -46,7 +46,7 @@ export interface ChatFormat {
 
 const NO_FORMAT: ChatFormat = { members: {}, systemEnd: undefined };
 
-export function formatOf({ text }: Body, { quirks, adapted }: ChatEncoding): ChatFormat {
+export function chatFormat({ text }: Body, { quirks, adapted }: ChatEncoding): ChatFormat {
   const format = isObject(text) ? text.format : undefined;
   if (!isObject(format)) return NO_FORMAT;
   if (format.type === 'json_object') return { members: { response_format: { type: 'json_object' } }, systemEnd: undefined };

@@ -136,7 +136,7 @@ function refuseEffort({ body, quirks: { effort = 'reasoning_effort', effort_valu
   ] as readonly string[];
   unsupported(body, ...['reasoning_effort', 'reasoning', 'thinking'].filter((member) => !own.includes(member)));
   if (effort === 'thinking' && body.reasoning_effort !== undefined && body.thinking === undefined)
-    refuse('reasoning_effort', "'reasoning_effort' stands beside 'thinking'.");
+    refuse('reasoning_effort', "'reasoning_effort' cannot be combined with 'thinking'.");
   const words = Object.values(effort_values ?? {});
   const word = body.reasoning_effort ?? (isObject(body.reasoning) ? body.reasoning.effort : undefined);
   if (words.length > 0 && !isAbsent(word) && !words.includes(String(word)))

@@ -4,7 +4,7 @@ import type { ThinkingDisplay } from '../reply/item-blocks.ts';
 import type { StopSequences } from '../stop-sequences.ts';
 import { historyOf } from './history.ts';
 import { malformed } from './malformed.ts';
-import { formatOf, isStreamed, maxTokensOf, refuseUnsupported, samplingOf, stopSequencesOf } from './members.ts';
+import { isStreamed, maxTokensOf, messagesFormat, refuseUnsupported, samplingOf, stopSequencesOf } from './members.ts';
 import { Places } from './message-places.ts';
 import { type SentTool, Tools, toolChoiceOf } from './message-tools.ts';
 import { instructionsOf } from './system.ts';
@@ -48,7 +48,7 @@ export function decodeMessages(request: JsonObject, { counts }: DecodeOptions): 
   const history = historyOf(request.messages, tools);
   const { tools: sent, named, ...choice } = toolChoiceOf(request.tool_choice, tools);
   const thinking = thinkingOf(request, history.effort);
-  const format = formatOf(request);
+  const format = messagesFormat(request);
   const searches = sent.some(({ tool }) => tool.type === 'web_search');
   const body: JsonObject = {
     model: request.model,

@@ -53,7 +53,7 @@ export interface MessagesFormat {
 }
 
 /** The JSON schema for the text of the reply (AM27). */
-export function formatOf({ output_config: config, output_format: older }: JsonObject): MessagesFormat | undefined {
+export function messagesFormat({ output_config: config, output_format: older }: JsonObject): MessagesFormat | undefined {
   const given = isAbsent(config) ? undefined : objectAt(config, 'output_config').format;
   if (!isAbsent(given) && !isAbsent(older)) throw malformed('output_format', 'and `output_config.format` must not both be present');
   const place = isAbsent(given) ? 'output_format' : 'output_config.format';
