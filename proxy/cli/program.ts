@@ -69,4 +69,4 @@ function failureOf(error: unknown): Failure | undefined {
 const failure = (message: string, findings: readonly Finding[] = []): Failure => ({ message, exitCode: 1, findings });
 
 const isAddressError = (error: unknown): error is Error =>
-  error instanceof Error && 'syscall' in error && ['bind', 'getaddrinfo', 'listen'].includes(String(error.syscall));
+  error instanceof Error && 'syscall' in error && ['bind', 'getaddrinfo', 'listen', 'mkdir'].includes(String(error.syscall));

@@ -74,3 +74,9 @@ test('a socket that a killed gateway left is replaced; one at which another proc
   await assert.rejects(startProgramAt(context, other), /EADDRINUSE/);
   assert.ok(existsSync(other));
 });
+
+test('the message of a socket whose folder cannot be created names the folder', async (context) => {
+  const file = join(folderFor(context), 'file');
+  writeFileSync(file, '');
+  await assert.rejects(startProgramAt(context, join(file, 'run', 'one.sock')), /cannot listen: ENOTDIR: .*file\/run/);
+});

@@ -157,8 +157,8 @@ describe('listen.unix', () => {
     assert.ok(!existsSync(path));
   });
 
-  test('takes the place of the port', async () => {
-    const path = at('alone');
+  test('takes the place of the port, in a folder that it creates', async () => {
+    const path = at('run/alone');
     await using gate = await startGateway({
       config: (draft) => {
         draft.listen = { port: false, unix: { path } };
