@@ -1,11 +1,14 @@
 // The files of all Pools with their accounts. The store has all of them; memory has the recent ones for turns that name them (Q10, Q21).
 import { type FileRow, type Store, StoreError } from '../../store/store.ts';
 import { RecentEntries } from '../base/bytes/recent-entries.ts';
-import type { Clock } from '../base/time/clock.ts';
+import { type Clock, LATE, withDeadline } from '../base/time/clock.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 
 /** The files in memory. They take about 2 MB. */
 const CAPACITY = 5_000;
+
+/** The longest wait for a row. The store writes it also after that. */
+const SAVE_MS = 10_000;
 
 export class Files {
   readonly #store: Store['files'];
@@ -38,9 +41,13 @@ export class Files {
     return this.#store.list(filter).catch(unreadable);
   }
 
-  /** Saves a file. It is durable when the promise resolves. */
+  /**
+   * Saves a file. It is durable when the promise resolves.
+   * @throws Refusal `server_is_overloaded` if the store does not write it in time, as with a full disk
+   */
   async save(row: FileRow): Promise<void> {
-    await this.#store.save(row);
+    const saved = await withDeadline(this.#store.save(row), this.#clock, SAVE_MS);
+    if (saved === LATE) throw unavailable('The file cannot be recorded at the moment. Try again shortly.');
     this.#recent.set(nameOf(row.pool, row.id), row);
   }
 
@@ -51,11 +58,10 @@ export class Files {
 
 function unreadable(thrown: unknown): never {
   if (!(thrown instanceof StoreError)) throw thrown;
-  throw new Refusal('server_is_overloaded', {
-    message: 'The files of this Pool cannot be looked up at the moment. Try again shortly.',
-    retryAfterMs: 5_000,
-  });
+  throw unavailable('The files of this Pool cannot be looked up at the moment. Try again shortly.');
 }
+
+const unavailable = (message: string): Refusal => new Refusal('server_is_overloaded', { message, retryAfterMs: 5_000 });
 
 /** The name of a file in memory. The id of a Pool contains no line break. */
 const nameOf = (pool: string, id: string): string => `${pool}\n${id}`;
