@@ -1,7 +1,8 @@
 // The model lists of API accounts, in the form of each server (AA9).
-import type { JsonObject } from '../../turn/json/json.ts';
+import type { Json, JsonObject } from '../../turn/json/json.ts';
 import type { PresetName } from '../../turn/provider/presets.ts';
 import type { SampleCatalog } from '../model/sample-models.ts';
+import { SimulatedError } from '../provider-error.ts';
 import type { ApiSettings } from './api-settings.ts';
 
 interface ListedModel {
@@ -13,8 +14,17 @@ interface ListedModel {
 /** The model that `/embeddings` serves. */
 export const EMBEDDING_MODEL = 'model-embed';
 
-/** The longest output in tokens. */
+/** The longest output in tokens, of servers whose lists state one. */
 const MAX_OUTPUT = 32_000;
+
+/** The servers whose lists state the longest output. Undefined: an account whose address names no server. */
+const STATING: ReadonlySet<PresetName | undefined> = new Set([undefined, 'openrouter', 'groq']);
+
+/** @throws ProviderError if more output is requested than the list of the account states for its models */
+export function refuseLongOutput(asked: Json | undefined, param: string, { list }: ApiSettings): void {
+  if (typeof asked !== 'number' || asked <= MAX_OUTPUT || !STATING.has(list)) return;
+  throw new SimulatedError(400, 'invalid_value', `'${param}' is too large: this model has at most ${MAX_OUTPUT} output tokens.`, param);
+}
 
 export function listedModels({ models }: SampleCatalog, { serves }: ApiSettings): readonly ListedModel[] {
   const turns = models.map(({ slug, context_window: window }) => ({ id: String(slug), window: Number(window), isEmbedding: false }));

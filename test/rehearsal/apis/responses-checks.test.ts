@@ -58,6 +58,8 @@ const strictly: readonly (readonly [what: string, body: JsonObject, refusal: str
     '400 invalid_encrypted_content',
   ],
   ['an item of null', said(null), '400 input[0]'],
+  ['as much output as the list states', with_({ max_output_tokens: 32_000 }), 'taken'],
+  ['more output than the list states', with_({ max_output_tokens: 32_001 }), '400 max_output_tokens'],
   ['a choice of a tool', with_({ tools: [look], tool_choice: { type: 'function', name: 'look' } }), 'taken'],
   ['a choice of no tool', with_({ tools: [look], tool_choice: { type: 'function', name: 'see' } }), '400 tool_choice'],
   [

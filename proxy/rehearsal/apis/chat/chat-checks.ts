@@ -5,6 +5,7 @@ import type { SimulatedAccount } from '../../account/simulated-account.ts';
 import { modelRefusal, SimulatedError } from '../../provider-error.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { RequestSchema } from '../request-schema.ts';
+import { refuseLongOutput } from '../simulated-model-lists.ts';
 import { refuseByQuirks } from './chat-quirks.ts';
 import { CHAT_REQUEST } from './chat-schema.ts';
 
@@ -19,9 +20,10 @@ export interface CheckedChat {
 
 /** @throws ProviderError of the first check that fails */
 export function checkChat(chat: CheckedChat): void {
-  const { body, slugs, account } = chat;
+  const { body, slugs, account, settings } = chat;
   schema.check(body);
   if (!slugs.has(String(body.model))) throw modelRefusal(String(body.model), account.manners);
+  for (const name of ['max_completion_tokens', 'max_tokens']) refuseLongOutput(body[name], name, settings);
   refuseWrongTools(body);
   refuseWrongPairs(messagesOf(body));
   if (!messagesOf(body).some(({ role }) => role === 'user')) refuse('messages', 'There is no user message.');

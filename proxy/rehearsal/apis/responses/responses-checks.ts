@@ -10,6 +10,7 @@ import { modelRefusal, SimulatedError, unverifiedContent } from '../../provider-
 import type { ApiSettings } from '../api-settings.ts';
 import { refuseUnkept } from '../kept-members.ts';
 import { RequestSchema } from '../request-schema.ts';
+import { refuseLongOutput } from '../simulated-model-lists.ts';
 import { COMPACT_REQUEST, RESPONSES_FRAME, RESPONSES_REQUEST } from './responses-schema.ts';
 
 const SCHEMAS = {
@@ -34,6 +35,7 @@ export function checkResponses(request: CheckedResponses): void {
   SCHEMAS[request.as].check(withTypes(body));
   if (!slugs.has(String(body.model))) throw modelRefusal(String(body.model), account.manners);
   refuseAnchor(request);
+  refuseLongOutput(body.max_output_tokens, 'max_output_tokens', settings);
   refuseUnpaired(body);
   refuseForeign(request);
   refuseTrigger(body, settings);
