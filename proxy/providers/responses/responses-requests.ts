@@ -16,6 +16,7 @@ import type { Body, Outgoing } from '../../turn/turn.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { embeddingRequest, transcriptionField, transcriptionHead } from '../api-accounts/other-requests.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
+import { withoutUntaken } from '../api-accounts/untaken-inputs.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { type RefusedMemory, refusedMember } from './refused-members.ts';
 import { asCompaction, asksToCompact, type CompactRoutes, compactBody } from './responses-compaction.ts';
@@ -83,7 +84,7 @@ export class ResponsesRequests implements ProviderRequests {
 
   #turn(out: Outgoing, context: EncodedAttempt, account: ApiAccountConfig): EncodedRequest {
     const adapted = new Adaptations();
-    const joined = withJoinedTools(out);
+    const joined = withoutUntaken(withJoinedTools(out), { account, model: context.model, adapted });
     const way = asksToCompact(context.turn, joined) ? this.#services.compactRoutes.wayOf(account, 'http') : undefined;
     if (way === 'route') {
       // Set on `out` because the decoding of the reply depends on it.
@@ -105,7 +106,7 @@ export class ResponsesRequests implements ProviderRequests {
     const account = apiAccountOf(context);
     const { compactRoutes } = this.#services;
     const adapted = new Adaptations();
-    const joined = withJoinedTools(out);
+    const joined = withoutUntaken(withJoinedTools(out), { account, model: context.model, adapted });
     const compacts = asksToCompact(context.turn, joined);
     if (compacts && isAbsent(joined.previous_response_id) && compactRoutes.wayOf(account, 'http') === 'route') return undefined;
     const way = compacts ? compactRoutes.wayOf(account, 'websocket') : undefined;

@@ -87,7 +87,7 @@ function setTools(sent: Body, body: Body, { account: { quirks }, adapted }: Turn
     delete sent.tool_choice;
     return;
   }
-  if (!quirks.tool_choice_named && isObject(sent.tool_choice)) {
+  if (!(quirks.tool_choice_named && quirks.tool_choice_required) && isObject(sent.tool_choice)) {
     adapted.note('tool_choice');
     const { mode, tools } = sent.tool_choice.type === 'allowed_tools' ? sent.tool_choice : { mode: 'required', tools: [sent.tool_choice] };
     const names = new Set(asList(tools).map(nameOf));

@@ -69,7 +69,7 @@ export function runs(account: ApiAccountConfig, tool: DeclaredHosted['tool']): b
 const QUIRK_OF = { image: 'images', file: 'files', audio: 'audio' } as const;
 
 /** Whether an image, a file or audio can be sent to the account in its form. */
-function takesInput(
+export function takesInput(
   { modality, form }: Pick<NeededInput, 'modality' | 'form'>,
   { account, model }: Pick<Asked, 'account' | 'model'>,
 ): boolean {

@@ -115,14 +115,20 @@ function inputsOf(items: readonly Json[]): Pick<TurnNeeds, 'inputs' | 'file' | '
     for (const [j, part] of parts.entries()) {
       const place = `input.${i}.${member}.${j}`;
       const kind = isObject(part) ? asString(part.type) : undefined;
-      const modality = MODALITY_OF[kind ?? ''];
-      if (isObject(part) && modality) {
+      const needed = isObject(part) ? neededFor(part) : undefined;
+      if (isObject(part) && needed) {
         if (typeof part.file_id === 'string') file ??= place;
-        else inputs.push({ modality, form: formOf(part, modality), place, isPast: member === 'output' && i < lastUser });
+        else inputs.push({ ...needed, place, isPast: member === 'output' && i < lastUser });
       } else if (kind === undefined || (type === 'message' && !TEXT_PARTS.has(kind))) unknownItem ??= place;
     }
   }
   return { inputs, file, unknownItem };
+}
+
+/** What an account needs for a part; undefined for a text. */
+export function neededFor(part: JsonObject): Pick<NeededInput, 'modality' | 'form'> | undefined {
+  const modality = MODALITY_OF[asString(part.type) ?? ''];
+  return modality && { modality, form: formOf(part, modality) };
 }
 
 function formOf(part: JsonObject, modality: NeededInput['modality']): NeededInput['form'] {

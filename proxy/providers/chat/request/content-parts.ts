@@ -1,12 +1,10 @@
 // The content of messages and tool outputs in Chat: texts, and the images, files and audio that the account's model takes (AA40, AA43).
 import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { PLACEHOLDERS } from '../../api-accounts/untaken-inputs.ts';
 import type { ChatEncoding } from './encoding.ts';
 
 /** A part of a message in Chat. */
 export type ChatPart = JsonObject & { readonly type: 'text' | 'image_url' | 'file' | 'input_audio' };
-
-/** Texts that replace earlier content that the model does not take. */
-const WORDS = { image: '(image)', file: '(file)', audio: '(audio)' } as const;
 
 export class Content {
   readonly #encoding: ChatEncoding;
@@ -79,9 +77,9 @@ export class Content {
     return this.#encoding.model?.modalities.includes(modality) ?? false;
   }
 
-  #replaced(kind: keyof typeof WORDS): ChatPart {
+  #replaced(kind: keyof typeof PLACEHOLDERS): ChatPart {
     this.#encoding.adapted.note(`input.input_${kind}`);
-    return { type: 'text', text: WORDS[kind] };
+    return { type: 'text', text: PLACEHOLDERS[kind] };
   }
 }
 

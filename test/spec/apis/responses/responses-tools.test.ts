@@ -168,18 +168,37 @@ for (const [what, tool_choice, choice] of [
   });
 }
 
-test('[AA14] a server without named tools gets the allowed ones alone', async () => {
-  await using own = await startGateway({
-    upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks: { tool_choice_named: false } } }] },
-    config(draft) {
-      Object.assign(draft.accounts[0], { api: 'responses', quirks: { tool_choice_named: false } });
-    },
+for (const quirk of ['tool_choice_named', 'tool_choice_required']) {
+  test(`[AA14] a server with ${quirk}: false gets the allowed tools alone, with their mode`, async () => {
+    const quirks = { [quirk]: false };
+    await using own = await startGateway({
+      upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks } }] },
+      config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks }),
+    });
+    const tools = [LOOK, { ...LOOK, name: 'see' }];
+    const reply = await own.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools, tool_choice: allowed('auto', named(LOOK)) } });
+    assert.equal(reply.status, 200, reply.text);
+    const { json } = own.upstream.turns()[0] ?? {};
+    assert.deepEqual([(json as JsonObject).tools, (json as JsonObject).tool_choice], [[LOOK], 'auto']);
   });
-  const tools = [LOOK, { ...LOOK, name: 'see' }];
-  const reply = await own.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools, tool_choice: allowed('required', named(LOOK)) } });
+}
+
+test('[AA43] an image of an earlier tool output that the account does not take is a text', async () => {
+  const quirks = { images: 'none' } as const;
+  await using own = await startGateway({
+    upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks } }] },
+    config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks }),
+  });
+  const output = [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }];
+  const call = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' };
+  const loop = [userMessage('hi'), call, { type: 'function_call_output', call_id: 'call_1', output }];
+  const reply = await own.send(NATIVE, { body: turnBody('', { tools: [LOOK], input: [...loop, userMessage('and?')] }) });
   assert.equal(reply.status, 200, reply.text);
-  const { json } = own.upstream.turns()[0] ?? {};
-  assert.deepEqual([(json as JsonObject).tools, (json as JsonObject).tool_choice], [[LOOK], 'required']);
+  const turn = own.upstream.turns()[0]?.json as { readonly input: readonly JsonObject[] } | undefined;
+  assert.deepEqual(turn?.input[2]?.output, [{ type: 'input_text', text: '(image)' }]);
+  assert.equal((await own.rows()).at(-1)?.adapted?.includes('input.input_image'), true);
+  const latest = await own.send(NATIVE, { body: turnBody('', { tools: [LOOK], input: loop }) });
+  assert.deepEqual([latest.status, latest.json.error.param], [400, 'input.2.output.0']);
 });
 
 test('[AA45] an effort goes out as a level that the model declares', async () => {
