@@ -15,12 +15,19 @@ export type GatewayAnswer =
       /** A sentence that names the file of the gateway, if it is not that of the command. */
       readonly otherFile: string | undefined;
     }
+  | {
+      /** Why a gateway that runs does not show its state to the caller. */
+      readonly refused: string;
+    }
   | { readonly unavailable: string };
 
 const check = 'gateway';
 
 export async function gatewayDiagnoses(config: Config, answer: GatewayAnswer): Promise<readonly Diagnosis[]> {
-  return 'status' in answer ? runningDiagnoses(config, answer) : portDiagnoses(config, answer.unavailable);
+  if ('status' in answer) return runningDiagnoses(config, answer);
+  if ('unavailable' in answer) return portDiagnoses(config, answer.unavailable);
+  const message = `A gateway runs, and does not show its state: ${answer.refused}.`;
+  return [{ check, level: 'warning', message, advice: 'Set POOLGATE_TOKEN to a token of an operator with `admin: true`.' }];
 }
 
 function runningDiagnoses(

@@ -192,6 +192,22 @@ test('commands send POOLGATE_TOKEN, and say what is missing without it', async (
   assert.equal((await poolgate(['status', '--config', path], { POOLGATE_TOKEN: tokenOf('root') })).code, 0);
 });
 
+test('doctor does not take a gateway that requires a sign-in for another program at its port', async (context) => {
+  await using gate = await startGateway({ config: beyondLoopback });
+  const path = fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
+  const run = (env: NodeJS.ProcessEnv) => poolgate(['doctor', '--offline', '--config', path], env);
+  assert.match(
+    (await run({})).out,
+    /^warning +gateway +A gateway runs, and does not show its state: http:\S+ requires an operator: .*\n +-> Set POOLGATE_TOKEN/m,
+  );
+  const other = await run({ POOLGATE_TOKEN: tokenOf('ops') });
+  assert.match(
+    other.out,
+    /^warning +gateway +A gateway runs, and does not show its state: only an operator with `admin: true` may do this\.$/m,
+  );
+  assert.match((await run({ POOLGATE_TOKEN: tokenOf('root') })).out, /^ok +gateway +A gateway runs and takes traffic\.$/m);
+});
+
 test('audit rows name the operator who acted', async () => {
   await using gate = await startGateway({ config: beyondLoopback });
   const test = await ask(gate, 'POST /api/accounts/south/test?turn=false', bearer('ops'));

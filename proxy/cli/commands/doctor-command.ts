@@ -41,6 +41,7 @@ async function answerOf(gateway: AdminAddress): Promise<GatewayAnswer> {
     const [status, otherFile] = await Promise.all([fetchStatus(gateway), otherFileOf(gateway)]);
     return { status, otherFile };
   } catch (thrown) {
+    if (thrown instanceof GatewayRefused && (thrown.status === 401 || thrown.status === 403)) return { refused: thrown.message };
     if (thrown instanceof CommandFailure) return { unavailable: thrown.message };
     throw thrown;
   }
