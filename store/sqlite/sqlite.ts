@@ -1,16 +1,15 @@
 // The SQLite engine: one file in WAL mode, with one connection for writing, one for the reads of turns, and one for the reads of operators.
 import { open } from 'node:fs/promises';
-import { type Driver, type Guard, increment, lost, type RowBatch } from '../driver.ts';
+import type { Driver } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
 import { codeOf, makeFolderOf, writeFaultOf } from '../folder.ts';
 import { migrate } from '../schema/migrations.ts';
-import { changes, type Table } from '../schema/tables.ts';
-import { changeRows, isTracked } from '../verbs/changes.ts';
 import { takeIn } from '../verbs/limits.ts';
 import type { Notice } from '../writing/notice.ts';
 import { DatabaseClaim } from './claim.ts';
+import { insertBatch, type WriterStamp, writeBatch } from './sqlite-batches.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { insertionOf } from './sqlite-insertion.ts';
+import { inTransaction, whenUnlocked } from './sqlite-transaction.ts';
 
 const MEMORY = ':memory:';
 /**
@@ -28,14 +27,7 @@ const CACHE_KIB = 8_192;
 /** How long a statement waits inside SQLite for another process. The wait blocks one of the few pool threads. Callers try again. */
 const BUSY_MS = 250;
 
-/** How long opening and transactions wait for other processes, such as one that migrates. */
-const LOCK_WAIT_MS = 5_000;
-
-export interface SqliteOptions {
-  /** Unix milliseconds. */
-  readonly clock: () => number;
-  /** Names this process in the change records. */
-  readonly writer: string;
+export interface SqliteOptions extends WriterStamp {
   readonly notice?: Notice;
   /** Whether the process is a gateway. Only then `notice` reports that another gateway has the file. */
   readonly gateway?: boolean;
@@ -113,37 +105,6 @@ async function setPragma(
   if (got !== answer) throw new StoreError('failed', `SQLite: ${name} is ${String(got)} and cannot be made ${value}`);
 }
 
-/** Repeats what locks of other processes prevent: SQLite's change to WAL does not wait for them at all, and BEGIN does not wait long. */
-async function whenUnlocked(act: () => Promise<void>): Promise<void> {
-  const end = performance.now() + LOCK_WAIT_MS;
-  for (;;) {
-    try {
-      return await act();
-    } catch (error) {
-      if (!(error instanceof StoreError && error.code === 'locked') || performance.now() > end) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}
-
-/** Runs a transaction. IMMEDIATE takes the write lock at once, so that what the transaction reads cannot change before it writes. */
-async function inTransaction<Result>(connection: SqliteConnection, act: () => Promise<Result>): Promise<Result> {
-  await whenUnlocked(() => connection.repeat('BEGIN IMMEDIATE', []));
-  return committed(connection, act);
-}
-
-async function committed<Result>(connection: SqliteConnection, act: () => Promise<Result>): Promise<Result> {
-  try {
-    const result = await act();
-    await connection.repeat('COMMIT', []);
-    return result;
-  } catch (error) {
-    // Some failures end the transaction in SQLite. Then there is nothing to roll back.
-    await connection.repeat('ROLLBACK', []).catch(() => {});
-    throw error;
-  }
-}
-
 interface Connections {
   readonly writing: SqliteConnection;
   readonly reading: SqliteConnection;
@@ -174,8 +135,8 @@ function driver({ writing, reading, browse, claim }: Connections, options: Sqlit
       return (await browsing).query(sql, values);
     },
     run: (sql, values) => alone(() => writing.run(sql, values)),
-    write: (batch, guard) => alone(() => write(writing, batch, guard, options)),
-    writeBeside: (batch) => alone(() => write(writing, batch, undefined, options)),
+    write: (batch, guard) => alone(() => writeBatch(writing, batch, guard, options)),
+    writeBeside: (batch) => alone(() => writeBatch(writing, batch, undefined, options)),
     maintain: (sql, values) => alone(() => writing.run(sql, values)),
     async roughCount(table) {
       // Both aggregates read one end of the index. Row numbers ascend, and rows are deleted from the lower end.
@@ -212,49 +173,3 @@ function driver({ writing, reading, browse, claim }: Connections, options: Sqlit
     },
   };
 }
-
-/** Ordinary rows of one statement. Their text is encoded on the main thread in one go, and each further statement wakes two threads. */
-const STATEMENT_ROWS = 600;
-
-async function write(connection: SqliteConnection, batch: RowBatch, guard: Guard | undefined, options: SqliteOptions): Promise<void> {
-  // A single statement is a transaction already.
-  if (!guard && !isTracked(batch) && slicesIn(batch).length === 1) return insertBatch(connection, batch, options);
-  // A lock is reported after a short wait. The writer then repeats the batch and counts the failure.
-  await connection.repeat('BEGIN IMMEDIATE', []);
-  await committed(connection, async () => {
-    if (guard && (await connection.query(guard.sql, guard.values)).length === 0) throw lost();
-    await insertBatch(connection, batch, options);
-  });
-}
-
-async function insertBatch(connection: SqliteConnection, batch: RowBatch, { clock, writer }: SqliteOptions): Promise<void> {
-  for (const slice of slicesIn(batch)) await insertSlice(connection, slice);
-  if (!isTracked(batch)) return;
-  const stamp = { version: await increment(connection, 'version'), writer, at: clock() };
-  for (const slice of slicesOf(changes, changeRows(batch, stamp))) await insertSlice(connection, slice);
-}
-
-const slicesIn = (batch: RowBatch): readonly Slice[] => [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
-
-/** Rows of one statement. */
-interface Slice {
-  readonly table: Table;
-  readonly rows: readonly object[];
-}
-
-async function insertSlice(connection: SqliteConnection, { table, rows }: Slice): Promise<void> {
-  const { sql, values } = insertionOf(table, rows);
-  await connection.repeat(sql, values);
-}
-
-function slicesOf(table: Table, rows: readonly object[]): readonly Slice[] {
-  const groups = table.onConflict === 'patch' ? [...Map.groupBy(rows, (row) => fieldsIn(table, row)).values()] : [rows];
-  const most = Math.max(1, Math.floor(STATEMENT_ROWS / table.weight));
-  return groups.flatMap((group) =>
-    Array.from({ length: Math.ceil(group.length / most) }, (_, i) => ({ table, rows: group.slice(i * most, (i + 1) * most) })),
-  );
-}
-
-/** The fields that a patch has. Patches with the same fields fit into one statement. */
-const fieldsIn = (table: Table, row: object): string =>
-  table.fields.flatMap((field) => (field.of(row) === undefined ? [] : [field.column])).join();
