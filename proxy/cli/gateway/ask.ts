@@ -46,6 +46,8 @@ export interface AskedAnswer {
   /** The request, such as `GET /api/status`. */
   readonly request: string;
   readonly origin: string;
+  /** Whether the request stated the token of an operator. */
+  readonly hasToken: boolean;
   readonly status: number;
   /** Undefined for a body that is not JSON. */
   readonly body: unknown;
@@ -82,7 +84,7 @@ export async function ask(
     const body: unknown = await response.json().catch((thrown: unknown) => {
       if (isTimeout(thrown)) throw thrown;
     });
-    return { request, origin, status: response.status, body };
+    return { request, origin, hasToken: config.token !== undefined, status: response.status, body };
   } catch (thrown) {
     throw new Unreachable(
       isTimeout(thrown)
@@ -101,7 +103,8 @@ export function refusal(answer: AskedAnswer, faulty = ''): CommandFailure {
   if (!REFUSED.has(status) || !isRefusal(body)) return unexpected(answer);
   const { code, error, findings } = body;
   if (status === 401) {
-    return new GatewayRefused(`${answer.origin} requires an operator: set POOLGATE_TOKEN to a token of one`, { status, code });
+    const why = answer.hasToken ? 'no operator has the token in POOLGATE_TOKEN' : 'set POOLGATE_TOKEN to a token of one';
+    return new GatewayRefused(`${answer.origin} requires an operator: ${why}`, { status, code });
   }
   if (findings) return new GatewayRefused(faulty, { status, code, findings });
   return new GatewayRefused(error, { status, code, exitCode: status === 400 ? 2 : 1 });

@@ -146,7 +146,7 @@ test('outside loopback edits are those of POOLGATE_TOKEN; without one, who may w
     ['operator:ops'],
   );
   const wrong = await run(['key', 'resume', 'ci'], 'nobody');
-  assert.match(wrong.err, /requires an operator: set POOLGATE_TOKEN to a token of one\n$/);
+  assert.match(wrong.err, /requires an operator: no operator has the token in POOLGATE_TOKEN\n$/);
   assert.deepEqual([wrong.code, content().keys[0].status], [1, 'paused']);
   const local = await run(['key', 'resume', 'ci']);
   assert.match(local.err, /^note: http:\S+ requires an operator: .*; the command edits the file itself\n$/);
