@@ -1,6 +1,6 @@
 // The tools of a turn for an account that takes only functions, or that lacks some of the hosted tools (AA19, AA20, AA27).
 import type { ItemPlaces } from '../../turn/errors/item-places.ts';
-import { asList, isObject, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
+import { asList, isList, isObject, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
@@ -89,9 +89,17 @@ const asTool = ({ name, description, parameters, strict }: FunctionTool): JsonOb
   strict: strict ?? false,
 });
 
-/** A function in the form that the account's quirks demand. */
-function fitted(tool: Json, { account: { quirks }, adapted }: ToolOptions): Json {
-  if (!isObject(tool) || tool.type !== 'function') return tool;
+/** A tool of the client in the form that the account's quirks demand, also within a namespace. */
+function fitted(tool: Json, options: ToolOptions): Json {
+  if (!isObject(tool)) return tool;
+  if (tool.type === 'namespace' && isList(tool.tools)) {
+    const tools = mapList(tool.tools, (child) => fitted(child, options));
+    return tools === tool.tools ? tool : { ...tool, tools };
+  }
+  return tool.type === 'function' || tool.type === 'custom' ? fittedTool(tool, options) : tool;
+}
+
+function fittedTool(tool: JsonObject, { account: { quirks }, adapted }: ToolOptions): JsonObject {
   const { strict, description, ...rest } = tool;
   const isNamed = quirks.tool_description === 'required' && (typeof description !== 'string' || description === '');
   if (!isNamed && (quirks.strict || strict === undefined)) return tool;

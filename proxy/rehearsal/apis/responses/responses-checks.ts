@@ -109,8 +109,9 @@ function refuseByQuirks({ body, settings: { quirks, hostedTools }, as }: Checked
   refuseUnkept(body, quirks, { verbosity: 'text.verbosity' });
 }
 
-function refuseToolMembers({ type, description, strict }: JsonObject, path: string, quirks: Partial<Quirks>): void {
-  if (type !== 'function') return;
+function refuseToolMembers({ type, description, strict, tools }: JsonObject, path: string, quirks: Partial<Quirks>): void {
+  for (const [i, child] of asList(tools).entries()) if (isObject(child)) refuseToolMembers(child, `${path}.tools[${i}]`, quirks);
+  if (type !== 'function' && type !== 'custom') return;
   if (quirks.tool_description === 'required' && (asString(description) ?? '') === '')
     refuse(`${path}.description`, 'A tool has a description.');
   if (quirks.strict === false && !isAbsent(strict)) refuse(`${path}.strict`, "'strict' is not supported.");

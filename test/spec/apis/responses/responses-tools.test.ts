@@ -183,6 +183,21 @@ for (const quirk of ['tool_choice_named', 'tool_choice_required']) {
   });
 }
 
+test('[AA14] a server that insists on descriptions gets them for tools of each kind, also within a namespace', async () => {
+  const quirks = { tools: 'all', tool_description: 'required' } as const;
+  await using own = await startGateway({
+    upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks } }] },
+    config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks }),
+  });
+  const tools = [LOOK, { type: 'custom', name: 'grep' }, { ...SPACE, description: 'Files.' }];
+  const reply = await own.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools } });
+  assert.equal(reply.status, 200, reply.text);
+  const turn = own.upstream.turns()[0]?.json as { readonly tools: readonly JsonObject[] } | undefined;
+  const [look, grep, space] = turn?.tools ?? [];
+  const [read] = (space?.tools ?? []) as readonly JsonObject[];
+  assert.deepEqual([look?.description, grep?.description, read?.description], ['look', 'grep', 'read']);
+});
+
 test('[AA43] an image of an earlier tool output that the account does not take is a text', async () => {
   const quirks = { images: 'none' } as const;
   await using own = await startGateway({
