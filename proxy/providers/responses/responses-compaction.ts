@@ -2,7 +2,6 @@
 // AA48).
 import { asList, isObject, type Json } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import type { Adaptations } from '../../turn/provider/adapted.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import type { Emit, EventHandler } from '../../turn/provider/provider-replies.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
@@ -11,6 +10,7 @@ import { asksForCompaction, COMPACTION_TRIGGER, isTrigger } from '../../turn/tri
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import { summaryRequest } from '../api-accounts/compaction/summary-request.ts';
 import { publicItems } from './input-items.ts';
+import { fittedTools, type ToolOptions } from './lowered-tools.ts';
 
 export type ResponsesCompactWay = Exclude<ApiAccountConfig['compact'], 'none'>;
 
@@ -58,10 +58,16 @@ export function asCompaction(body: Body, way: ResponsesCompactWay | undefined): 
   return way === 'summary' ? summaryRequest(body) : { ...body, input: [...withoutTrigger(body), COMPACTION_TRIGGER] };
 }
 
-/** The body for the compact path, which takes no other members. */
-export function compactBody(body: Body, adapted: Adaptations): Body {
+/** The body for the compact path, which takes no other members. Its items have the form that they have in a turn of the account. */
+export function compactBody(body: Body, options: ToolOptions): Body {
   const { model, instructions } = body;
-  const input = typeof body.input === 'string' ? body.input : publicItems(withoutTrigger(body), { itemIds: false, adapted });
+  const { account, adapted } = options;
+  const items = (): readonly Json[] =>
+    publicItems(asList(fittedTools({ ...body, input: withoutTrigger(body) }, options).input), {
+      itemIds: account.quirks.item_ids === 'required',
+      adapted,
+    });
+  const input = typeof body.input === 'string' ? body.input : items();
   return { model, input, ...(typeof instructions === 'string' && instructions !== '' ? { instructions } : {}) };
 }
 

@@ -89,7 +89,7 @@ export class ResponsesRequests implements ProviderRequests {
     if (way === 'route') {
       // Set on `out` because the decoding of the reply depends on it.
       out.path = COMPACT;
-      const body = compactBody(joined, adapted);
+      const body = compactBody(joined, { account, model: context.model, adapted, places: out.places });
       const request = this.#post(COMPACT, turnBytes(body, context.turn), JSON_TYPE, { out, context, adapted });
       return { ...request, adjusts: ({ status }) => this.#services.compactRoutes.refused(account, status) };
     }

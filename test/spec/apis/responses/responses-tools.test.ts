@@ -198,6 +198,35 @@ test('[AA14] a server that insists on descriptions gets them for tools of each k
   assert.deepEqual([look?.description, grep?.description, read?.description], ['look', 'grep', 'read']);
 });
 
+test('[AA20] [AA27] [AA28] the compact path gets items in the form that they have in turns', async () => {
+  const quirks = { tools: 'function', item_ids: 'required' } as const;
+  await using own = await startGateway({
+    upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks, compact: 'route' } }] },
+    config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks, compact: 'route' }),
+  });
+  const input = [
+    userMessage('hi'),
+    { type: 'custom_tool_call', call_id: 'call_1', name: 'grep', input: 'a' },
+    { type: 'custom_tool_call_output', call_id: 'call_1', output: 'b' },
+    { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'so', annotations: [] }] },
+  ];
+  for (const [path, body] of [
+    [`${NATIVE}/compact`, { model: 'model-a', input }],
+    [PUBLIC, { model: 'model-a', input: [...input, { type: 'compaction_trigger' }] }],
+  ] as const) {
+    const reply = await own.send(path, { body });
+    assert.equal(reply.status, 200, reply.text);
+    const turn = own.upstream.turns().at(-1);
+    const sentBody = turn?.json as { readonly input: readonly JsonObject[] } | undefined;
+    assert.equal(turn?.path, '/v1/responses/compact');
+    assert.deepEqual(
+      sentBody?.input.map(({ type, arguments: given }) => given ?? type),
+      ['message', '{"input":"a"}', 'function_call_output', 'message'],
+    );
+  }
+});
+
 test('[AA43] an image of an earlier tool output that the account does not take is a text', async () => {
   const quirks = { images: 'none' } as const;
   await using own = await startGateway({
