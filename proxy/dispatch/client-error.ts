@@ -7,14 +7,16 @@ import type { RelayedAnswer } from '../turn/surface.ts';
 
 /**
  * @param failures the failures of the turn's attempts in order, at least one
- * @param hasQuota whether an account that was not tried can take turns; the client then gets the last failure (Q3)
+ * @param hasQuota whether an account that was not tried can take turns. The client then gets the last failure, and a refusal inside a 200
+ * still says quota (Q3).
  */
 export function clientError(failures: readonly Failure[], turn: LiveTurn, known: Confidential, hasQuota = false): Refusal | RelayedAnswer {
   const last = failures.at(-1) as Failure;
   const { status, cause, error } = last;
   // Called even if its result is not used, because it notes the class in the row (ER4). A refusal inside a 200 has no status of its own.
-  const ruled = status !== undefined && status >= 400 ? turn.rules.refused({ status, code: error.code, param: error.param }) : undefined;
-  if (!hasQuota && failures.every((failure) => failure.cause === 'quota')) return usageLimit(failures, turn.now());
+  const isInside = status === undefined || status < 400;
+  const ruled = isInside ? undefined : turn.rules.refused({ status, code: error.code, param: error.param });
+  if ((isInside || !hasQuota) && failures.every((failure) => failure.cause === 'quota')) return usageLimit(failures, turn.now());
   if (ruled) return ruled;
   switch (cause) {
     case 'timeout':
