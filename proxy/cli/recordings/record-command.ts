@@ -1,5 +1,7 @@
 // `record`: relays a client to one of the operator's accounts, and writes the redacted conversation to a file.
 import type { Command } from 'commander';
+import { makeFolderOf, writeFaultOf } from '../../../store/folder.ts';
+import type { Recording } from '../../recording/recording.ts';
 import { addCommand, CommandFailure, collect, counted, type Io } from '../command.ts';
 
 interface Options {
@@ -32,7 +34,7 @@ export function addRecord(program: Command, io: Io): void {
       const { Recording } = await import('../../recording/recording.ts');
       const { RecordingRelay } = await import('../../recording/relay.ts');
       const recording = new Recording({ path: out, keep });
-      await recording.write();
+      await firstWrite(recording, out);
       const relay = await RecordingRelay.start({ to: address, recording, port: Number(port) });
       io.out(`${relay.url} relays to ${address.origin} and records to ${out}; Ctrl-C ends it\n`);
       await interrupted();
@@ -47,6 +49,16 @@ function addressOf(text: string): URL {
   const isLocal = url?.hostname === 'localhost' || url?.hostname === '[::1]' || /^127\./.test(url?.hostname ?? '');
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url;
   throw new CommandFailure('--to needs an https address, or an http address of this machine', { exitCode: 2 });
+}
+
+/** Writes the empty recording, so that a file that cannot be written is reported before a client is relayed. @throws {CommandFailure} */
+async function firstWrite(recording: Recording, path: string): Promise<void> {
+  try {
+    await makeFolderOf(path);
+    await recording.write();
+  } catch (thrown) {
+    throw new CommandFailure(`${path} cannot be written: ${writeFaultOf(thrown)}`);
+  }
 }
 
 const interrupted = (): Promise<void> =>
