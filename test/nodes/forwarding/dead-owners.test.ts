@@ -1,7 +1,7 @@
 // The owner of a session does not answer, was replaced by another process, or dies while it serves a forwarded client (Q34).
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { WebSocketServer } from 'ws';
@@ -36,6 +36,18 @@ async function replayed(gate: TestGateway, frames = 5): Promise<TestSocket> {
 async function servedHere(gate: TestGateway, socket: TestSocket): Promise<void> {
   assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
   assert.deepEqual([gate.upstream.turns().length, gate.count('websockets_forwarded')], [2, 0]);
+}
+
+/** Puts the server in the place of the owner `a` of a session, and asserts that `b` serves the client's retry itself. */
+async function servedInPlaceOf(server: Server, nodes: Awaited<ReturnType<typeof startNodes<'a' | 'b'>>>): Promise<void> {
+  const { a, b } = nodes;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  await dropped(a, await interrupted(a, 4));
+  await nodes.moveOwners(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  using socket = await openSession(b);
+  socket.send(turnFrame('t1', QUESTION));
+  await servedHere(b, socket);
 }
 
 test('[Q34] an owner that cannot be reached: the retry is a turn of the node where it arrives, which then owns the session', async () => {
@@ -84,38 +96,25 @@ test('[Q34] another process at the address of an owner is not mistaken for it', 
 
 test('[Q34] a process without the secret that accepts the client gets no frame of it', async () => {
   await using nodes = await startNodes(['a', 'b']);
-  const { a, b } = nodes;
   const server = createServer();
   const impostor = new WebSocketServer({ server });
   let messages = 0;
   impostor.on('connection', (ws) => ws.on('message', () => (messages += 1)));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  await dropped(a, await interrupted(a, 4));
-  await nodes.moveOwners(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  using socket = await openSession(b);
-  socket.send(turnFrame('t1', QUESTION));
-  await servedHere(b, socket);
+  await servedInPlaceOf(server, nodes);
   assert.equal(messages, 0);
   server.close();
 });
 
 test('[Q34] an owner that refuses the signature is not asked again, and the log names the settings to check', async () => {
   await using nodes = await startNodes(['a', 'b']);
-  const { a, b } = nodes;
+  const { b } = nodes;
   const refusing = createServer();
   let asked = 0;
   refusing.on('upgrade', (_request, socket) => {
     asked += 1;
     socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n');
   });
-  refusing.listen(0, '127.0.0.1');
-  await once(refusing, 'listening');
-  await dropped(a, await interrupted(a, 4));
-  await nodes.moveOwners(`http://127.0.0.1:${(refusing.address() as AddressInfo).port}`);
-  using socket = await openSession(b);
-  socket.send(turnFrame('t1', QUESTION));
-  await servedHere(b, socket);
+  await servedInPlaceOf(refusing, nodes);
   assert.deepEqual([asked, b.logged.filter((line) => line.includes('owner_refused')).length], [1, 1]);
   assert.ok(!b.logged.join('\n').includes(NODE_SECRET));
   refusing.close();

@@ -1,34 +1,19 @@
 // `response.interrupt` over the wire: it is sent on the websocket that runs the response; for a response over HTTP the gateway ends the
 // response itself (RB29).
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../../support/native-frames.ts';
 import { until } from '../../support/until.ts';
-import { connect, type TestSocket } from '../../support/websocket.ts';
-
-const PLAIN = 'pg-plain-pool';
-/**
- * The reply stalls after its created event, its in-progress event and the start of the first item; a websocket has three more frames before
- * them.
- */
-const INSIDE = { websocket: 'stall after 6 events', http: 'stall after 3 events' };
+import { connect } from '../../support/websocket.ts';
+import { codeOf, controls, INSIDE, PLAIN, reasonOf, running, twoPools } from './running-response.ts';
 
 let gate: TestGateway;
 before(async () => {
   gate = await startGateway({
     upstream: { accounts: ['north', 'plain'] },
-    config: (draft) => {
-      draft.accounts[1].websocket = false;
-      draft.pools = [
-        { id: 'team', label: 'Team', assignments: [{ account: 'north' }] },
-        // Upgrades need an account with websocket; this one takes no turns.
-        { id: 'plain', label: 'Plain', strategy: 'fill_first', assignments: [{ account: 'plain' }, { account: 'north' }] },
-      ];
-      draft.keys.push({ id: 'plain', pool: 'plain', secret_sha256: [hash('sha256', PLAIN, 'hex')] });
-    },
+    config: twoPools,
   });
 });
 after(() => gate.close());
@@ -39,42 +24,20 @@ beforeEach(() => {
 
 const interruptOf = (response_id: string): JsonObject => ({ type: 'response.interrupt', response_id, mode: 'discard_partial_items' });
 
-/** Starts a turn, and waits until its first item has begun. */
-async function running(socket: TestSocket, account: string, script: string): Promise<string> {
-  gate.upstream.next(account, script);
-  socket.send({ type: 'response.create', ...frameOf('write 20 words') });
-  for (;;) {
-    const frame = await socket.next();
-    if (frame.type === 'error') assert.fail(JSON.stringify(frame));
-    if (frame.type === 'response.output_item.added') break;
-  }
-  const created = socket.frames.findLast(({ type }) => type === 'response.created');
-  return isObject(created?.response) ? String(created.response.id) : assert.fail('no response');
-}
-
-const codeOf = (frame: JsonObject): unknown => (isObject(frame.error) ? frame.error.code : undefined);
-const reasonOf = (frame: JsonObject | undefined): unknown => {
-  const response = isObject(frame?.response) ? frame.response : {};
-  return isObject(response.incomplete_details) ? response.incomplete_details.reason : undefined;
-};
 const ENDING = ['response.interrupt.accepted', 'response.output_item.interrupted', 'response.incomplete'];
-
-/** Frames of the upstream websocket that do not start a turn. */
-const controls = (): readonly unknown[] =>
-  gate.upstream.requests().flatMap(({ method, turn, json }) => (method === 'WS' && turn === 0 ? [json] : []));
 
 for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   describe(path, () => {
     test('[RB29] an interrupt passes at once, its answers are relayed, its usage counts, and the next turn continues it', async () => {
       using socket = await connect(gate, path);
-      const id = await running(socket, 'north', INSIDE.websocket);
+      const id = await running(gate, socket, INSIDE.websocket);
       // This frame waits; an interrupt does not.
       socket.send({ type: 'response.create', ...frameOf('next', { previous_response_id: id }) });
       socket.send(interruptOf(id));
       const frames = await socket.rest();
       assert.deepEqual(typesOf(frames), ENDING);
       assert.equal(reasonOf(frames.at(-1)), 'interrupted');
-      assert.deepEqual(controls(), [interruptOf(id)]);
+      assert.deepEqual(controls(gate), [interruptOf(id)]);
       if (path === PUBLIC_SOCKET) {
         const numbers = socket.frames.flatMap(({ sequence_number: number }) => (typeof number === 'number' ? [number] : []));
         assert.deepEqual(
@@ -93,7 +56,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
 
     test('[RB29] over an account without websocket the gateway aborts the response and ends it itself, with estimated usage', async () => {
       using socket = await connect(gate, path, { key: PLAIN });
-      const id = await running(socket, 'plain', INSIDE.http);
+      const id = await running(gate, socket, INSIDE.http, 'plain');
       socket.send(interruptOf(id));
       const frames = await socket.rest();
       assert.deepEqual(typesOf(frames), ENDING);
@@ -117,7 +80,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
 
     test('[RB29] a failed interrupt is relayed and ends nothing', async () => {
       using socket = await connect(gate, path);
-      const id = await running(socket, 'north', `${INSIDE.websocket} + interrupt failed`);
+      const id = await running(gate, socket, `${INSIDE.websocket} + interrupt failed`);
       socket.send(interruptOf(id));
       const failed = await socket.next();
       assert.deepEqual([failed.type, codeOf(failed)], ['response.interrupt.failed', 'interrupt_not_supported']);
@@ -128,7 +91,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     test('[RB29] an unknown response, a response of another client, no running turn and a missing id are answered here', async () => {
       using other = await connect(gate, path);
       using socket = await connect(gate, path);
-      const foreign = await running(other, 'north', INSIDE.websocket);
+      const foreign = await running(gate, other, INSIDE.websocket);
       for (const [frame, code] of [
         [interruptOf('resp_none'), 'response_not_found'],
         [interruptOf(foreign), 'response_not_found'],
@@ -139,22 +102,22 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
         const answer = await socket.next();
         assert.deepEqual([answer.type, codeOf(answer)], ['response.interrupt.failed', code]);
       }
-      const own = await running(socket, 'north', INSIDE.websocket);
+      const own = await running(gate, socket, INSIDE.websocket);
       socket.send(interruptOf(foreign));
       assert.equal(codeOf(await socket.next()), 'response_not_found');
       gate.upstream.release('north');
       for (const one of [other, socket]) assert.equal(typesOf(await one.rest()).at(-1), 'response.completed');
       socket.send(interruptOf(own));
       assert.equal(codeOf(await socket.next()), 'response_not_found', 'it has ended');
-      assert.deepEqual(controls(), []);
+      assert.deepEqual(controls(gate), []);
     });
 
     test('[RB29] an interrupt that the end of the response overtakes is answered as failed', async () => {
       using socket = await connect(gate, path);
       // The account never answers the interrupt.
-      const id = await running(socket, 'north', `${INSIDE.websocket} + interrupt ignored`);
+      const id = await running(gate, socket, `${INSIDE.websocket} + interrupt ignored`);
       socket.send(interruptOf(id));
-      await until('the interrupt at the account', () => (controls().length === 1 ? true : undefined));
+      await until('the interrupt at the account', () => (controls(gate).length === 1 ? true : undefined));
       gate.upstream.release('north');
       assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
       const late = await socket.next();

@@ -3,28 +3,22 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf, userMessage } from '../../support/native-frames.ts';
 import { until } from '../../support/until.ts';
-import { connect, type TestSocket } from '../../support/websocket.ts';
+import { connect } from '../../support/websocket.ts';
+import { codeOf, controls, INSIDE, PLAIN, reasonOf, running, twoPools } from './running-response.ts';
 
-const PLAIN = 'pg-plain-pool';
 const LIMITED = 'pg-limited-key';
 const MODEST = 'pg-modest-key';
-const INSIDE = 'stall after 6 events';
 
 let gate: TestGateway;
 before(async () => {
   gate = await startGateway({
     upstream: { accounts: ['north', 'plain'] },
     config: (draft) => {
-      draft.accounts[1].websocket = false;
-      draft.pools = [
-        { id: 'team', label: 'Team', assignments: [{ account: 'north' }] },
-        { id: 'plain', label: 'Plain', strategy: 'fill_first', assignments: [{ account: 'plain' }, { account: 'north' }] },
-      ];
-      draft.keys.push({ id: 'plain', pool: 'plain', secret_sha256: [hash('sha256', PLAIN, 'hex')] });
+      twoPools(draft);
       const modest = [hash('sha256', MODEST, 'hex')];
       draft.keys.push({ id: 'modest', pool: 'team', secret_sha256: modest, reasoning_effort: { allow_up_to: 'medium' } });
       for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
@@ -46,34 +40,11 @@ const steerOf = (previous_response_id: Json, input: Json = [userMessage('also th
   input,
 });
 
-async function running(socket: TestSocket, script: string, account = 'north'): Promise<string> {
-  gate.upstream.next(account, script);
-  socket.send({ type: 'response.create', ...frameOf('write 20 words') });
-  for (;;) {
-    const frame = await socket.next();
-    if (frame.type === 'error') assert.fail(JSON.stringify(frame));
-    if (frame.type === 'response.output_item.added') break;
-  }
-  return idIn(socket.frames.findLast(({ type }) => type === 'response.created'));
-}
-
-const idIn = (event: JsonObject | undefined): string => {
-  const response = event?.response;
-  return isObject(response) ? String(response.id) : assert.fail('no response');
-};
-const codeOf = ({ error }: JsonObject): unknown => (isObject(error) ? error.code : undefined);
-const reasonOf = (frame: JsonObject | undefined): unknown => {
-  const response = isObject(frame?.response) ? frame.response : {};
-  return isObject(response.incomplete_details) ? response.incomplete_details.reason : undefined;
-};
-const controls = (): readonly unknown[] =>
-  gate.upstream.requests().flatMap(({ method, turn, json }) => (method === 'WS' && turn === 0 ? [json] : []));
-
 for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   describe(path, () => {
     test('[RB31] a steer is accepted, and the further response is a turn with a row and usage of its own, before all that waits', async () => {
       using socket = await connect(gate, path);
-      const id = await running(socket, INSIDE);
+      const id = await running(gate, socket, INSIDE.websocket);
       socket.send({ type: 'response.create', ...frameOf('waits') });
       socket.send(steerOf(id));
       const first = await socket.rest();
@@ -85,7 +56,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
       assert.notEqual(successor, id);
       assert.equal(second.filter(({ type }) => type === 'response.created').length, 1);
       assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
-      assert.deepEqual(controls(), [steerOf(id)]);
+      assert.deepEqual(controls(gate), [steerOf(id)]);
       assert.deepEqual(
         gate.upstream.turns().map(({ json }) => (json as JsonObject).previous_response_id),
         [undefined, undefined],
@@ -108,7 +79,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
 
     test('[RB31] a steer may wait for the end of the response, and several of them make one further response', async () => {
       using socket = await connect(gate, path);
-      const id = await running(socket, `${INSIDE} + steer waits`);
+      const id = await running(gate, socket, `${INSIDE.websocket} + steer waits`);
       for (const text of ['one', 'two']) socket.send(steerOf(id, text));
       for (let i = 0; i < 2; i++) {
         const answer = await socket.next();
@@ -128,7 +99,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
         ['steer pending', 'after', 'response.steer.pending'],
       ] as const) {
         using socket = await connect(gate, path);
-        const id = await running(socket, `${INSIDE} + ${words}`);
+        const id = await running(gate, socket, `${INSIDE.websocket} + ${words}`);
         socket.send(steerOf(id));
         assert.equal((await socket.next()).type, at === 'before' ? type : 'response.steer.accepted');
         gate.upstream.release('north');
@@ -140,19 +111,19 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
 
     test('[RB31] at most eight steers of one response wait; the ninth is returned with its input', async () => {
       using socket = await connect(gate, path);
-      const id = await running(socket, `${INSIDE} + steer waits`);
+      const id = await running(gate, socket, `${INSIDE.websocket} + steer waits`);
       for (let i = 0; i < 9; i++) socket.send(steerOf(id));
       const answers: JsonObject[] = [];
       for (let i = 0; i < 9; i++) answers.push(await socket.next());
       const [failed, ...more] = answers.filter(({ type }) => type === 'response.steer.failed');
-      assert.deepEqual([codeOf(failed ?? {}), more.length, controls().length], ['too_many_pending_steers', 0, 8]);
+      assert.deepEqual([codeOf(failed ?? {}), more.length, controls(gate).length], ['too_many_pending_steers', 0, 8]);
       gate.upstream.release('north');
       for (let i = 0; i < 2; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
     });
 
     test('[RB31] over an account without websocket a steer is answered steering_not_supported, with its input', async () => {
       using socket = await connect(gate, path, { key: PLAIN });
-      const id = await running(socket, 'stall after 3 events', 'plain');
+      const id = await running(gate, socket, 'stall after 3 events', 'plain');
       socket.send(steerOf(id));
       const failed = await socket.next();
       assert.deepEqual([failed.type, codeOf(failed)], ['response.steer.failed', 'steering_not_supported']);
@@ -164,7 +135,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     test('[RB31] a steer of no running response, of another client, or without input is answered here', async () => {
       using other = await connect(gate, path);
       using socket = await connect(gate, path);
-      const foreign = await running(other, INSIDE);
+      const foreign = await running(gate, other, INSIDE.websocket);
       for (const [frame, code] of [
         [steerOf('resp_none'), 'response_not_found'],
         [steerOf(foreign), 'response_not_found'],
@@ -175,14 +146,14 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
         const answer = await socket.next();
         assert.deepEqual([answer.type, codeOf(answer)], ['response.steer.failed', code]);
       }
-      assert.deepEqual(controls(), []);
+      assert.deepEqual(controls(gate), []);
       gate.upstream.release('north');
       assert.equal(typesOf(await other.rest()).at(-1), 'response.completed');
     });
 
     test('[RB31] the input of a steer is under the rules of a turn: unknown files and remote MCP are refused, with a row, and the turn goes on', async () => {
       using socket = await connect(gate, path);
-      const id = await running(socket, INSIDE);
+      const id = await running(gate, socket, INSIDE.websocket);
       for (const [item, code] of [
         [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_unknown' }] }, 'file_not_found'],
         [
@@ -195,7 +166,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
         const failed = await socket.next();
         assert.deepEqual([failed.type, codeOf(failed)], ['response.steer.failed', code]);
       }
-      assert.deepEqual(controls(), []);
+      assert.deepEqual(controls(gate), []);
       gate.upstream.release('north');
       assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
       const [refused] = (await gate.rows()).filter(({ code }) => code === 'file_not_found').slice(-1);
@@ -204,18 +175,18 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
 
     test('[RB15] [RB31] an effort update in a steer is under the policy of the key', async () => {
       using socket = await connect(gate, path, { key: MODEST });
-      const id = await running(socket, INSIDE);
+      const id = await running(gate, socket, INSIDE.websocket);
       socket.send(steerOf(id, [{ type: 'configuration_update', reasoning: { effort: 'high' } }, userMessage('harder')]));
       const failed = await socket.next();
       assert.deepEqual([failed.type, codeOf(failed)], ['response.steer.failed', 'reasoning_effort_not_allowed']);
-      assert.deepEqual(controls(), []);
+      assert.deepEqual(controls(gate), []);
       gate.upstream.release('north');
       assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
     });
 
     test('[RB31] a further response that a limit refuses is cancelled, and ends as that refusal', async () => {
       using socket = await connect(gate, path, { key: LIMITED + path });
-      const id = await running(socket, INSIDE);
+      const id = await running(gate, socket, INSIDE.websocket);
       socket.send(steerOf(id));
       assert.equal(reasonOf((await socket.rest()).at(-1)), 'steered');
       const [refused] = await socket.rest();
@@ -235,7 +206,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
 
 test('[RB31] a client that leaves takes the further response with it', async () => {
   const socket = await connect(gate, PUBLIC_SOCKET);
-  const id = await running(socket, `${INSIDE} + steer waits`);
+  const id = await running(gate, socket, `${INSIDE.websocket} + steer waits`);
   socket.send(steerOf(id));
   assert.equal((await socket.next()).type, 'response.steer.accepted');
   gate.upstream.next('north', 'stall after 4 events');
