@@ -56,7 +56,8 @@ export interface Driver extends Omit<SqlSession, 'script'> {
   writeBeside(batch: RowBatch): Promise<void>;
   /**
    * Runs statements as one transaction that no other one overlaps (in SQLite the write lock, in PostgreSQL serialisable isolation);
-   * durable when it resolves. It waits up to 5 s for other processes. The work may run more than once and has no other effects.
+   * durable when it resolves. It waits up to 5 s for other processes, and up to 10 s for a PostgreSQL that cannot be reached. The work may
+   * run more than once and has no other effects.
    */
   transaction<Result>(work: (session: SqlSession) => Promise<Result>): Promise<Result>;
   /**

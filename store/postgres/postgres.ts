@@ -58,7 +58,8 @@ export async function openPostgres(url: string, { clock, machineTime, writer, no
     now: () => time.now(),
     query: (sql, values) => turns.use((connection) => connection.query(sql, values)),
     run: (sql, values) => turns.use((connection) => connection.run(sql, values)),
-    transaction: (work) => serialised(turns, work),
+    // With this engine only a start has such transactions.
+    transaction: (work) => whenReachable({ patienceMs: PATIENCE_MS, notice }, () => serialised(turns, work)),
     browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
     update: (work) => updated(turns, { clock, writer }, work),
     takeLimits: (turn, bounds) => reservations.take({ turn, bounds }),

@@ -15,6 +15,8 @@ export class Outage {
   readonly #options: OutageOptions;
   #lasts = false;
   #trying = false;
+  /** How many statements were answered. */
+  #answers = 0;
   #closed = false;
 
   constructor(options: OutageOptions) {
@@ -38,7 +40,9 @@ export class Outage {
   /** Runs statements whose failure may show an outage. */
   async watch<Result>(act: () => Promise<Result>): Promise<Result> {
     try {
-      return await act();
+      const result = await act();
+      this.#answers++;
+      return result;
     } catch (error) {
       if (error instanceof StoreError && error.code === 'unreachable') this.suspect();
       throw error;
@@ -57,7 +61,7 @@ export class Outage {
 
   async #try(): Promise<void> {
     this.#trying = true;
-    while (!this.#closed && !(await this.#connects())) {
+    while (!this.#closed && !(await this.#answersOrConnects())) {
       if (!this.#lasts) this.#options.notice('store_unreachable');
       this.#lasts = true;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS).unref());
@@ -65,6 +69,12 @@ export class Outage {
     if (this.#lasts && !this.#closed) this.#options.notice('store_reachable');
     this.#lasts = false;
     this.#trying = false;
+  }
+
+  /** Whether a connection could be opened, or a statement was answered meanwhile. On a busy machine an answer may come sooner. */
+  async #answersOrConnects(): Promise<boolean> {
+    const before = this.#answers;
+    return (await this.#connects()) || this.#answers > before;
   }
 
   async #connects(): Promise<boolean> {

@@ -49,13 +49,13 @@ export async function upgrade(url: string, { clock, patienceMs, notice }: Upgrad
 }
 
 /** Acts again while the database cannot be reached. @throws StoreError `unreachable` when the patience is over */
-export async function whenReachable({ patienceMs, notice }: PatienceOptions, act: () => Promise<void>): Promise<void> {
+export async function whenReachable<Result>({ patienceMs, notice }: PatienceOptions, act: () => Promise<Result>): Promise<Result> {
   const end = performance.now() + patienceMs;
   for (let waits = false; ; waits = true) {
     try {
-      await act();
+      const result = await act();
       if (waits) notice('store_reachable');
-      return;
+      return result;
     } catch (error) {
       if (!(error instanceof StoreError && error.code === 'unreachable') || performance.now() > end) throw error;
       if (!waits) notice('store_unreachable', { message: `${error.message}: the start waits ${patienceMs / 1_000} s for it` });

@@ -1,9 +1,12 @@
 // The database becomes unreachable and comes back: rows wait, reads fail at once, and nothing is lost or written twice.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import pg from 'pg';
 import { ChangeFeed } from '../../../store/change-feed.ts';
+import { Outage } from '../../../store/postgres/connection/outage.ts';
 import { openStore, type Store, type StoreOptions } from '../../../store/store.ts';
 import { holdTime } from '../../support/clocks/held-time.ts';
 import { freshDatabase, ownPostgres } from '../../support/postgres/postgres.ts';
@@ -208,6 +211,8 @@ test('[Q34] a node that starts before its database waits for it', async (context
   await server.end('SIGINT');
   const { promise: waits, resolve } = Promise.withResolvers<void>();
   const opening = opened(context, url, { notice: (event) => void (event === 'store_unreachable' && resolve()) });
+  // A failure is reported where the start is awaited.
+  opening.catch(() => undefined);
   await waits;
   await server.run();
   await (await opening).audit.record(auditEntry());
@@ -228,6 +233,36 @@ test('[Q34] a node whose connections are slow to open after the migration waits 
   assert.equal(await store.credentials.find('north'), undefined);
   assert.equal(late.size, 2, 'those of the writer and of turns');
   assert.deepEqual(notices, ['store_unreachable', 'store_reachable']);
+});
+
+test('[Q34] a node that loses its connection while its secrets are compared waits for another one', async (context) => {
+  const notices: string[] = [];
+  const store = await opened(context, await freshDatabase(), { notice: (event) => void notices.push(event) });
+  const connect = pg.Pool.prototype.connect as (this: pg.Pool) => Promise<pg.PoolClient>;
+  let tries = 0;
+  context.mock.method(pg.Pool.prototype, 'connect', function (this: pg.Pool) {
+    const isOfTurns = this.options.statement_timeout === 2_000;
+    return isOfTurns && tries++ === 0 ? Promise.reject(new Error('Connection terminated due to connection timeout')) : connect.call(this);
+  });
+  assert.equal(await store.checkValues.agree('store_key', 'a digest'), true);
+  assert.deepEqual(notices, ['store_unreachable', 'store_reachable']);
+});
+
+test('[Q34] while statements are answered, a new connection that takes too long is no outage', async (context) => {
+  const { promise: tried, resolve } = Promise.withResolvers<Socket>();
+  const silent = createServer(resolve).listen(0, '127.0.0.1');
+  context.after(() => silent.close());
+  await once(silent, 'listening');
+  const notices: string[] = [];
+  const { port } = silent.address() as AddressInfo;
+  const outage = new Outage({ url: `postgres://u@127.0.0.1:${port}/db`, notice: (event) => void notices.push(event) });
+  outage.suspect();
+  const attempt = await tried;
+  await outage.watch(async () => 'an answer');
+  if (!attempt.closed) await once(attempt.resume(), 'close');
+  await turnOfTheLoop();
+  assert.deepEqual([outage.lasts, notices], [false, []]);
+  outage.close();
 });
 
 test('[Q34] PostgreSQL that is restarted and killed under load loses and doubles nothing', {
