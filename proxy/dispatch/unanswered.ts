@@ -25,9 +25,7 @@ export function unanswered(progress: TurnProgress, { steps, selection }: Dispatc
   const isOfAll = isQuotaOfAll(progress, last);
   const exhausted = isOfAll ? selection.candidates.refusal(demand) : undefined;
   if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
-  // A refusal inside a 200 has an answer of its own (Q3).
-  const hasQuota = isOfAll && !exhausted && last.status !== undefined && last.status >= 400;
-  const answer = clientError(failures, turn, progress, hasQuota);
+  const answer = clientError(failures, turn, progress, isOfAll && !exhausted);
   if (restart) return { kind: 'refused', refusal: restart };
   return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };
 }
