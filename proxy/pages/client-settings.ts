@@ -118,7 +118,7 @@ const { text } = await generateText({ model: poolgate('${model}'), prompt: 'Say 
     api: 'Responses',
     where: 'code',
     language: 'js',
-    tried: 'openai 7.57.0',
+    tried: 'openai 7.55.0',
     note: 'Or set `OPENAI_BASE_URL` and `OPENAI_API_KEY`, which this SDK, the Vercel AI SDK and LangChain read.',
     text: ({ origin }) => `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: process.env.${KEY_VARIABLE} });`,
   },

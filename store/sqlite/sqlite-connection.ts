@@ -19,6 +19,13 @@ const codes: Readonly<Record<string, StoreErrorCode>> = {
   SQLITE_TOOBIG: 'bad_row',
 };
 
+/** What an operator can look at. The other codes have no cause outside of the file. */
+const CAUSES: Readonly<Record<string, string>> = {
+  SQLITE_FULL: ', the disk is full',
+  SQLITE_IOERR: ', the file cannot be read or written',
+  SQLITE_CANTOPEN: ', the file cannot be opened',
+};
+
 type Callback<Result> = (error: Error | null, result: Result) => void;
 
 const promised = <Result>(act: (done: Callback<Result>) => void): Promise<Result> => {
@@ -26,7 +33,7 @@ const promised = <Result>(act: (done: Callback<Result>) => void): Promise<Result
   act((error, result) => {
     if (!error) return resolve(result);
     const native = 'code' in error && typeof error.code === 'string' ? error.code : 'SQLITE_ERROR';
-    reject(new StoreError(codes[native] ?? 'failed', `SQLite: ${native}`, { cause: error }));
+    reject(new StoreError(codes[native] ?? 'failed', `SQLite: ${native}${CAUSES[native] ?? ''}`, { cause: error }));
   });
   return promise;
 };

@@ -1,5 +1,6 @@
 // `client` prints the settings of client programs with the address of the file and without any secret.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { CLIENTS } from '../../../proxy/pages/client-settings.ts';
@@ -39,6 +40,14 @@ for (const { name, language, api } of CLIENTS) {
     assert.deepEqual([`${text}\n`, key_variable], [out, 'POOLGATE_KEY']);
   });
 }
+
+test('a client that is part of the tests is stated with the version that they have', () => {
+  const { devDependencies } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  const stated = CLIENTS.flatMap(({ tried }) => tried.split(' with ').map((program) => program.split(' ') as [string, string]));
+  const tested = stated.filter(([name]) => name in devDependencies);
+  assert.ok(tested.length > 5);
+  for (const [name, version] of tested) assert.equal(version, devDependencies[name], name);
+});
 
 test('client takes --model, and without a key a placeholder is printed for the model', async (context) => {
   const path = fileWith(context, SMALL);
