@@ -82,7 +82,7 @@ export async function socksProxy(options: ProxyOptions = {}): Promise<TestProxy>
       const kind = message[3];
       const length = message[4] ?? 0;
       const [host, rest] =
-        kind === 3 ? [message.toString('latin1', 5, 5 + length), 5 + length] : [[...message.subarray(4, 8)].join('..'), 8];
+        kind === 3 ? [message.toString('latin1', 5, 5 + length), 5 + length] : [[...message.subarray(4, 8)].join('.'), 8];
       const port = message.readUInt16BE(rest);
       const address = addressOf(host, options);
       if (address === undefined) return void reply(4);
