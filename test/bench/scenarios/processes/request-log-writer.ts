@@ -8,7 +8,7 @@ import { requestRow } from '../../../store/samples.ts';
 import { median } from '../../figures/statistics.ts';
 import type { Written } from '../request-log.ts';
 
-const [directory = '..', rate = '5000', seconds = '2'] = process.argv.slice(2);
+const [directory = '.', rate = '5000', seconds = '2'] = process.argv.slice(2);
 const perSecond = Number(rate);
 const TICK_MS = 5;
 const ROUND_MS = 400;
