@@ -52,6 +52,9 @@ export class PostgresConnections {
     });
     // An idle connection was closed. The pool has already removed it.
     this.#pool.on('error', () => undefined);
+    // Without a listener an error between two statements would end the process. It may come in one read with the answer that opens the
+    // connection, so the listener is added before a caller has the connection. The next statement reports the error.
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
   get stats(): PoolStats {
@@ -80,9 +83,6 @@ export class PostgresConnections {
     const client = await this.#pool.connect().catch((thrown: unknown) => {
       throw connectionFailureOf(thrown);
     });
-    // Without this listener an error between two statements would end the process. The next statement reports the error.
-    const ignore = (): void => undefined;
-    client.on('error', ignore);
     let broken = false;
     try {
       return await work(new PostgresConnection(client, () => end - performance.now()));
@@ -90,7 +90,6 @@ export class PostgresConnections {
       broken = connectionFailureOf(thrown).code === 'unreachable';
       throw thrown;
     } finally {
-      client.removeListener('error', ignore);
       client.release(broken);
     }
   }
