@@ -29,6 +29,7 @@ export class ArrivedTurn {
   #sealedBytes = 0;
   #clientVersion: { readonly stated: StatedVersion | undefined } | undefined;
   readonly #keyOf: Arrival['keyOf'];
+  readonly #routeKind: Arrival['route']['kind'];
   readonly #host: TurnHost;
 
   constructor(arrival: Arrival, generation: TurnConfiguration, host: TurnHost) {
@@ -47,6 +48,7 @@ export class ArrivedTurn {
     this.generation = generation;
     this.services = services;
     this.#keyOf = arrival.keyOf;
+    this.#routeKind = kind;
     this.#host = host;
   }
 
@@ -114,7 +116,7 @@ export class ArrivedTurn {
   }
 
   get credentials(): readonly string[] {
-    return this.surface.credentials(this.headers);
+    return this.surface.credentials(this.headers, this.#routeKind);
   }
 
   /** The headers of every answer that state the id of its row. */

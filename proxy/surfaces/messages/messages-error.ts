@@ -109,9 +109,9 @@ export const failedStream = (error: ErrorBody, requestId: string): JsonObject =>
   envelope(error, error.type as MessagesErrorType, requestId);
 
 /** The type of an account's failure inside a stream (AM16). */
-export function failureType({ cause, error: { code, type } }: Failure): MessagesErrorType {
+export function failureType({ cause, status, error: { code, type } }: Failure): MessagesErrorType {
   if (cause === 'quota' || cause === 'rate') return 'rate_limit_error';
-  if (OVERLOAD_CODES.has(code ?? '') || OVERLOAD_CODES.has(type ?? '')) return 'overloaded_error';
+  if (status === OVERLOADED || OVERLOAD_CODES.has(code ?? '') || OVERLOAD_CODES.has(type ?? '')) return 'overloaded_error';
   return cause === 'request' ? 'invalid_request_error' : 'api_error';
 }
 

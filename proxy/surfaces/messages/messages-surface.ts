@@ -1,11 +1,12 @@
 // The surface of Messages, for clients of the Anthropic API. Their requests become Responses turns, and the replies become messages.
+import { IMAGE_CODES } from '../../turn/errors/error-codes.ts';
 import { Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { surface } from '../../turn/surface.ts';
 import type { Body, Turn } from '../../turn/turn.ts';
 import { traceHeaders } from '../../turn/wire/headers.ts';
-import { bearerSecrets, publicSurface, shownError } from '../public/public-surface.ts';
+import { keySecrets, publicSurface, shownError } from '../public/public-surface.ts';
 import { modelObject, modelPage } from './message-models.ts';
 import { estimatedTokens, tokensOfMessages } from './message-tokens.ts';
 import { failureType, isTooLong, MessagesRefusal, outOfQuota, tooLong, tooManyOutput } from './messages-error.ts';
@@ -23,8 +24,7 @@ export const messagesSurface = surface<MessagesRequest>({
   modelPage,
   modelObject,
   countTokens,
-  // The first known credential counts, so that a key of another vendor in the other header does no harm (AM7).
-  credentials: (headers) => [...bearerSecrets(headers), ...secretsIn(headers['x-api-key'])],
+  credentials: keySecrets,
   decode: messagesRequest,
   requestHeaders: traceHeaders,
   answerHeaders: () => ({}),
@@ -71,14 +71,11 @@ async function countTokens(body: Body, turn: Turn): Promise<JsonObject> {
   return { input_tokens: tokens, ...(request.managesContext ? { context_management: { original_input_tokens: tokens } } : {}) };
 }
 
-/** The codes of the Responses API for an image that cannot be used. */
-const IMAGE_CODES = /^(?:invalid|empty|unsupported|failed_to_download)(?:_base64)?_image|^image_/;
-
 /** The refusal that a client gets if an account refused an image or a PDF (AM18). */
 function unreadable({ status, error: { code, param } }: Refusal, { places }: MessagesRequest): string | undefined {
   if (status !== 400) return undefined;
   const type = param === null ? undefined : places.typeAt(param);
-  if (type === 'input_image' || (code !== null && IMAGE_CODES.test(code))) return 'Could not process image';
+  if (type === 'input_image' || IMAGE_CODES.has(code ?? '')) return 'Could not process image';
   return type === 'input_file' ? 'Could not process PDF' : undefined;
 }
 
@@ -91,5 +88,3 @@ function sentence(refusal: Refusal, { key, model }: Pick<Turn, 'key' | 'model'>,
   const most = key.output_tokens?.max;
   return code === 'output_tokens_not_allowed' && most !== undefined ? tooManyOutput(request.maxTokens ?? 0, most) : undefined;
 }
-
-const secretsIn = (key: string | undefined): readonly string[] => (key === undefined ? [] : [key]);

@@ -23,7 +23,13 @@ export const CREDENTIAL_CODES = new Set(['token_expired', 'token_invalidated', '
 /** The account's workspace was closed. The account needs a login to another workspace (RB5). */
 export const CLOSED_CODES = new Set(['deactivated_workspace']);
 /** Codes and types of errors for an overloaded provider. */
-export const OVERLOAD_CODES = new Set(['server_is_overloaded', 'slow_down', 'service_unavailable', 'service_unavailable_error']);
+export const OVERLOAD_CODES = new Set([
+  'server_is_overloaded',
+  'slow_down',
+  'service_unavailable',
+  'service_unavailable_error',
+  'overloaded_error',
+]);
 export const MODEL_CODES = new Set(['model_not_found', 'model_not_supported']);
 export const REQUEST_CODES = new Set([
   'context_length_exceeded',
@@ -35,6 +41,24 @@ export const REQUEST_CODES = new Set([
   'string_above_max_length',
   'array_above_max_length',
   'previous_response_not_found',
+]);
+
+/** Codes for an image that cannot be used, as the Responses API lists them. Clients act on them (AM18). */
+export const IMAGE_CODES = new Set([
+  'invalid_image',
+  'invalid_image_format',
+  'invalid_base64_image',
+  'invalid_image_url',
+  'invalid_image_mode',
+  'image_too_large',
+  'image_too_small',
+  'image_parse_error',
+  'image_file_too_large',
+  'image_file_not_found',
+  'image_content_policy_violation',
+  'unsupported_image_media_type',
+  'empty_image_file',
+  'failed_to_download_image',
 ]);
 
 /** Further provider codes that may be logged. */
@@ -58,7 +82,17 @@ const OTHER_CODES = new Set([
   'timeout',
 ]);
 
-const KNOWN_CODES = [QUOTA_CODES, RATE_CODES, CREDENTIAL_CODES, CLOSED_CODES, OVERLOAD_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES];
+const KNOWN_CODES = [
+  QUOTA_CODES,
+  RATE_CODES,
+  CREDENTIAL_CODES,
+  CLOSED_CODES,
+  OVERLOAD_CODES,
+  MODEL_CODES,
+  REQUEST_CODES,
+  IMAGE_CODES,
+  OTHER_CODES,
+];
 
 /**
  * The provider's code if it is a known one, else `upstream_error`. An unknown code is not logged, because it may repeat text of the request

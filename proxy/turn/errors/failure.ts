@@ -2,7 +2,16 @@
 import { type JsonObject, parsedObject } from '../json/json.ts';
 import type { Headers } from '../turn.ts';
 import { isChallengePage } from './challenge-page.ts';
-import { CLOSED_CODES, CREDENTIAL_CODES, LASTING_LIMITS, MODEL_CODES, QUOTA_CODES, RATE_CODES, REQUEST_CODES } from './error-codes.ts';
+import {
+  CLOSED_CODES,
+  CREDENTIAL_CODES,
+  IMAGE_CODES,
+  LASTING_LIMITS,
+  MODEL_CODES,
+  QUOTA_CODES,
+  RATE_CODES,
+  REQUEST_CODES,
+} from './error-codes.ts';
 import { errorIn, hasReset, headersIn, NO_ERROR, type ProviderError, resetsAt, retryAfterMs, statusIn } from './error-statement.ts';
 
 /**
@@ -207,7 +216,7 @@ function inBandCause(error: ProviderError, lastingLimit: boolean): FailureCause 
   if (lastingLimit || isQuota(error)) return 'quota';
   if (RATE_CODES.has(code)) return 'rate';
   if (isModel(error)) return 'model';
-  if (REQUEST_CODES.has(code) || code.startsWith('invalid_') || code.startsWith('unsupported_')) return 'request';
+  if (REQUEST_CODES.has(code) || IMAGE_CODES.has(code) || code.startsWith('invalid_') || code.startsWith('unsupported_')) return 'request';
   if (RATE_CODES.has(type)) return 'rate';
   return type === 'invalid_request_error' ? 'request' : 'server';
 }

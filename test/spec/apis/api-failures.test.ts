@@ -30,7 +30,7 @@ before(async () => {
         api: 'responses',
         base_url: (id === 'box' ? first : second).url,
         credential: { bearer: { env: `BEARER_${String(id).toUpperCase()}` } },
-        catalog: MODELS.map((model) => ({ id: model, context_window: 100_000 })),
+        catalog: MODELS.map((model) => ({ id: model, context_window: 100_000, input_modalities: ['text', 'image'] })),
       }));
       draft.pools[0].strategy = 'fill_first';
     },
@@ -194,6 +194,34 @@ describe('the client gets it', () => {
     const { status, json } = await gate.send('/v1/messages', { body });
     assert.equal(status, 400);
     assert.match(json.error.message, /^prompt is too long: \d+ tokens > \d+ maximum$/);
+  });
+
+  test('[AM18] [AA63] clients of Messages read of an image that a platform refuses by its code in their own words', async () => {
+    const source = { type: 'base64', media_type: 'image/png', data: 'iVBORw0K' };
+    const content = [{ type: 'image', source }];
+    const body = { model: 'model-a', max_tokens: 100, messages: [{ role: 'user', content }] };
+    for (const code of ['invalid_image_format', 'image_parse_error']) {
+      first.next.push(refuses(400, { code, param: null, message: 'You uploaded an unsupported image.' }));
+      const { status, json } = await gate.send('/v1/messages', { body });
+      assert.deepEqual([status, json.error.type, json.error.message], [400, 'invalid_request_error', 'Could not process image'], code);
+    }
+    assert.equal(second.requests.length, 0);
+  });
+
+  test('[AM12] [AM16] an overloaded platform is 529 for clients of Messages, after every account', async () => {
+    for (const overloaded of [
+      refuses(529, { type: 'overloaded_error' }),
+      answers(529, 'Site is overloaded.', { 'content-type': 'text/plain' }),
+    ]) {
+      first.next.push(overloaded);
+      second.next.push(overloaded);
+      const body = { model: 'model-a', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
+      const { status, json, headers } = await gate.send('/v1/messages', { body });
+      assert.deepEqual([status, json.error.type, json.error.details.error_code], [529, 'overloaded_error', 'server_is_overloaded']);
+      assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+      gate.heal();
+      clock.setAhead(11_000);
+    }
   });
 
   test('[AA63] an error inside a 200 before output in the form of the error table, on native routes too', async () => {

@@ -188,6 +188,27 @@ for (const [how, script] of [
   });
 }
 
+for (const [how, answer] of [
+  ['in its status', replyJson({ error: { type: 'overloaded_error', message: 'Overloaded' } }, { status: 529 })],
+  ['by the type of an error event', replyEvents([{ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }])],
+] as const) {
+  test(`[AM12] [AM16] a provider that says it is overloaded in the words of another API is 529: ${how}`, async () => {
+    gate.upstream.next('north', answer, answer, answer);
+    const { status, headers, json } = await send(bearer(KEY), { stream: true });
+    assert.deepEqual([status, json.error.type, json.error.details.error_code], [529, 'overloaded_error', 'server_is_overloaded']);
+    assert.equal(headers.get('retry-after'), '1');
+    gate.heal();
+    gate.upstream.clear();
+  });
+}
+
+test('[AM18] [Q3] an image that is refused inside a reply is a refusal of the request', async () => {
+  const error = { code: 'image_parse_error', message: 'No.' };
+  gate.upstream.next('north', replyEvents([{ type: 'response.failed', response: { id: 'resp_1', status: 'failed', error, output: [] } }]));
+  const { status, json } = await send(bearer(KEY));
+  assert.deepEqual([status, json.error.type, json.error.message], [400, 'invalid_request_error', 'Could not process image']);
+});
+
 describe('[AM15] a prompt that is too long', () => {
   const TOO_LONG = /^prompt is too long: (\d+) tokens > (\d+) maximum$/;
   const check = ({ status, json }: Reply): void => {
@@ -236,6 +257,27 @@ describe('[AM18] what the account cannot read', () => {
     test(what, async () => {
       gate.upstream.next('north', replyJson({ error: { ...error, message: 'No.' } }, { status: 400 }));
       const { status, json } = await send(bearer(KEY), { messages: [{ role: 'user', content }] });
+      assert.deepEqual([status, json.error.type, json.error.message], [400, 'invalid_request_error', message]);
+    });
+  }
+
+  for (const [what, param, message] of [
+    ['an image', 'input[2].output[1].image_url', 'Could not process image'],
+    ['a PDF', 'input[2].output[2]', 'Could not process PDF'],
+    ['an image of a document', 'input[2].output[4].image_url', 'Could not process image'],
+    ['a text stays what it is', 'input[2].output[0].text', 'messages.2.content.0.content.0: No.'],
+    ['the result as a whole', 'input[2].output', 'messages.2.content.0: No.'],
+  ] as const) {
+    test(`${what} in the result of a tool, by its place`, async () => {
+      const pages = { type: 'document', title: 'Pages', source: { type: 'content', content: [image] } };
+      const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: [...content, pages], is_error: true };
+      const messages = [
+        { role: 'user', content: 'look' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }] },
+        { role: 'user', content: [result] },
+      ];
+      gate.upstream.next('north', replyJson({ error: { code: 'invalid_value', param, message: 'No.' } }, { status: 400 }));
+      const { status, json } = await send(bearer(KEY), { messages });
       assert.deepEqual([status, json.error.type, json.error.message], [400, 'invalid_request_error', message]);
     });
   }

@@ -157,9 +157,9 @@ class Reader {
     }
   }
 
-  #push(item: JsonObject, place: string): void {
+  #push(item: JsonObject, place: string, parts: readonly string[] = []): void {
     this.#message = undefined;
-    this.#items.push({ item, place, parts: [] });
+    this.#items.push({ item, place, parts });
   }
 
   #call({ id, name, input }: JsonObject, at: string, message: string): void {
@@ -178,8 +178,8 @@ class Reader {
   #result(block: JsonObject, at: string, message: string): void {
     const id = textAt(block.tool_use_id, `${at}.tool_use_id`);
     if (!this.#answerable.has(id) || !this.#open.delete(id)) throw malformed(message, UNEXPECTED);
-    const output = toolOutput(block, at, (name) => this.#tools.named(name));
-    this.#push({ type: 'function_call_output', call_id: toolUseId(id), output }, at);
+    const { output, places } = toolOutput(block, at, (name) => this.#tools.named(name));
+    this.#push({ type: 'function_call_output', call_id: toolUseId(id), output }, at, places);
   }
 
   /** Adds reasoning. A block that this gateway did not sign, or that was changed, is silently dropped. */

@@ -94,25 +94,36 @@ function searchResult({ title, source, content }: JsonObject, place: string): st
 
 const ERROR_LINE = '[tool error]';
 
-/**
- * The output of a call: one text, or a list of parts if it contains more than texts.
- * @param referenced called with the names of tools that became available
- */
-export function toolOutput({ content, is_error: failed }: JsonObject, place: string, referenced: (name: string) => void): Json {
-  const parts = blocksOf(content, `${place}.content`).flatMap(([block, at]): readonly JsonObject[] => {
+/** The output of a call, with the places of its parts. */
+export interface ToolOutput {
+  /** One text, or a list of parts if it contains more than texts. */
+  readonly output: Json;
+  /** Empty for one text. */
+  readonly places: readonly string[];
+}
+
+/** @param referenced called with the names of tools that became available */
+export function toolOutput({ content, is_error: failed }: JsonObject, place: string, referenced: (name: string) => void): ToolOutput {
+  const parts = blocksOf(content, `${place}.content`).flatMap(([block, at]): readonly Part[] => {
     if (block.type === 'tool_reference') {
       const name = textAt(block.tool_name, `${at}.tool_name`);
       referenced(name);
-      return [textPart(`Tool ${name} is available.`)];
+      return [{ part: textPart(`Tool ${name} is available.`), place: at }];
     }
     const known = userParts(block, at);
     if (!known) throw malformed(`${at}.type`, 'must be text, image, document, search_result or tool_reference');
-    return known.map(({ part }) => part);
+    return known;
   });
   if (!isAbsent(failed) && typeof failed !== 'boolean') throw malformed(`${place}.is_error`, 'must be a boolean');
-  const isPlain = parts.every(({ type }) => type === 'input_text');
-  if (isPlain) return joined([failed === true ? ERROR_LINE : undefined, ...parts.map(({ text }) => String(text))], '\n');
-  if (failed !== true) return [...parts];
+  const texts = parts.flatMap(({ part: { type, text } }) => (type === 'input_text' ? [String(text)] : []));
+  if (texts.length === parts.length) return { output: joined([failed === true ? ERROR_LINE : undefined, ...texts], '\n'), places: [] };
+  const all = failed === true ? withErrorLine(parts, place) : parts;
+  return { output: all.map(({ part }) => part), places: all.map((one) => one.place) };
+}
+
+/** The parts with the first line of a failure, in their first text or in one of its own. */
+function withErrorLine(parts: readonly Part[], place: string): readonly Part[] {
   const [first, ...rest] = parts;
-  return first?.type === 'input_text' ? [textPart(`${ERROR_LINE}\n${String(first.text)}`), ...rest] : [textPart(ERROR_LINE), ...parts];
+  if (first?.part.type !== 'input_text') return [{ part: textPart(ERROR_LINE), place }, ...parts];
+  return [{ part: textPart(`${ERROR_LINE}\n${String(first.part.text)}`), place: first.place }, ...rest];
 }

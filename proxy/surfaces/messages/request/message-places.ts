@@ -1,5 +1,5 @@
 // Maps places in a Responses turn to places in the Messages request that it was made from (AM11, AM14).
-import { asList, isObject } from '../../../turn/json/json.ts';
+import { asList, asString, isObject } from '../../../turn/json/json.ts';
 import type { Item } from './history.ts';
 import type { SentTool } from './message-tools.ts';
 
@@ -11,7 +11,7 @@ export interface PlacesOptions {
 }
 
 const TOOL = /^tools(?:\[(\d+)\]|\.(\d+))(?:\.([a-z_]+)(.*))?$/;
-const INPUT = /^input(?:\[(\d+)\]|\.(\d+))(?:\.content(?:\[(\d+)\]|\.(\d+)))?/;
+const INPUT = /^input(?:\[(\d+)\]|\.(\d+))(?:\.(?:content|output)(?:\[(\d+)\]|\.(\d+)))?/;
 
 /** Members that have the same name in both requests. */
 const SHARED: ReadonlySet<string> = new Set(['model', 'temperature', 'top_p', 'stream', 'tools', 'tool_choice', 'tool_choice.name']);
@@ -32,12 +32,16 @@ export class Places {
     return this.#inInput(param) ?? this.#member(param);
   }
 
-  /** The type of the part or item that was made from the block at this place in the client's request. */
+  /**
+   * The type of the part or item that was made from the block at this place in the client's request. Of a document that became several
+   * parts, it is the type of the first one that is no text.
+   */
   typeAt(place: string): string | undefined {
     for (const { item, place: own, parts } of this.#options.items) {
-      const at = parts.indexOf(place);
-      const made = at === -1 ? (own === place ? item : undefined) : asList(item.content)[at];
-      if (isObject(made)) return typeof made.type === 'string' ? made.type : undefined;
+      const all = asList(item.content ?? item.output).filter(isObject);
+      const made = parts.includes(place) ? all.filter((_, i) => parts[i] === place) : own === place ? [item] : [];
+      const [first] = made;
+      if (first) return asString((made.find(({ type }) => type !== 'input_text') ?? first).type);
     }
     return undefined;
   }
