@@ -4,7 +4,7 @@ import { rule } from '../../proxy/turn/rules/rule.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
 import { ALIASED } from '../route-groups.ts';
 
-/** A name without a mapping is kept, and model access refuses it. */
+/** A name without a mapping is kept, and model access refuses it. A mark alone stays a name, because an empty one would count as missing. */
 export const modelAlias = rule({
   name: 'model-alias',
   routes: ALIASED,
@@ -13,7 +13,7 @@ export const modelAlias = rule({
     if (typeof name !== 'string') return;
     const { key, pool } = turn;
     const isExposed = (id: string): boolean => allowsModel(key, id) && LISTED.has(turn.presenceOf(id));
-    body.model = resolveName(name, pool.aliases ?? {}, isExposed)?.id ?? withoutMarks(name);
+    body.model = resolveName(name, pool.aliases ?? {}, isExposed)?.id ?? (withoutMarks(name) || name);
   },
   explain({ asked, model }) {
     return asked === undefined || model === undefined || asked === model ? undefined : `${asked} stands for ${model}`;

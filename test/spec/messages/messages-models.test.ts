@@ -60,7 +60,7 @@ describe('a name of a model', () => {
     assert.deepEqual([status, json.error.type, json.error.details.error_code], [404, 'not_found_error', 'invalid_model']);
     assert.ok(json.error.message.startsWith('model: '), json.error.message);
     assert.doesNotMatch(JSON.stringify(json), /gpt-secret/);
-    assert.equal((await send(ask({ model: 'gone' }))).status, 404);
+    for (const name of ['gone', '[1m]', '[1m][1M]']) assert.equal((await send(ask({ model: name }))).status, 404, name);
     const { model: _, ...missing } = ask();
     assert.equal((await send(missing)).status, 400);
   });
@@ -154,10 +154,17 @@ describe('an error', () => {
     assert.deepEqual(await typeOf('/v1/messages', { method: 'GET' }), [405, 'error', 'invalid_request_error']);
   });
 
-  test('[AM9] of a key in `x-api-key`: on the lists only for clients that state the version', async () => {
+  test('[AM2] [AM7] [AM9] of a key in `x-api-key`: it opens the lists, whether or not the client states a version, and no other row', async () => {
     const key = { authorization: '', 'x-api-key': KEY };
-    assert.equal((await gate.send('/v1/models', { headers: { ...key, ...VERSION } })).status, 200);
-    assert.equal((await gate.send('/v1/models', { headers: key })).status, 401);
+    const shapeOf = async (headers: Record<string, string>): Promise<readonly Json[]> => {
+      const { status, json } = await gate.send('/v1/models', { headers });
+      return [status, json.object ?? null, json.has_more ?? null];
+    };
+    assert.deepEqual(await shapeOf({ ...key, ...VERSION }), [200, null, false]);
+    assert.deepEqual(await shapeOf(key), [200, 'list', null]);
+    assert.deepEqual(await shapeOf({ authorization: 'Bearer sk-foreign', 'x-api-key': KEY }), [200, 'list', null]);
+    assert.equal((await gate.send('/v1/models', { headers: { authorization: '', 'x-api-key': 'sk-foreign' } })).status, 401);
+    assert.equal((await gate.send('/v1/usage', { headers: key })).status, 401);
     assert.equal(
       (await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' }, headers: { ...key, ...VERSION } })).status,
       401,
