@@ -64,7 +64,12 @@ function prewarmed(turn: Turn, request: MessagesRequest): Answer {
   const usage = messageUsage({ input: 0, cached: 0, output: 0 }, 0);
   const start = messageStart(turn, 0);
   if (!request.streamed) return answerOf('application/json', JSON.stringify({ ...start, ...end, usage, ...contextOf(request) }));
-  const events = [{ type: 'message_start', message: start }, messageDelta(end, usage, contextOf(request)), { type: 'message_stop' }];
+  const events = [
+    { type: 'message_start', message: start },
+    { type: 'ping' },
+    messageDelta(end, usage, contextOf(request)),
+    { type: 'message_stop' },
+  ];
   return answerOf('text/event-stream', events.map(sseOf).join(''));
 }
 

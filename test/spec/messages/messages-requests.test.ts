@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { signatureOf } from '../../../proxy/surfaces/messages/signature.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { messagesBody as ask, MESSAGES } from './messages-body.ts';
 
 let gate: TestGateway;
@@ -401,8 +401,13 @@ test('[AM5] no header of the client goes upstream but its trace', async () => {
   assert.deepEqual(own, []);
 });
 
-test('[AM26] a prewarm is answered here', async () => {
+test('[AM26] [AM52] a prewarm is answered here', async () => {
   const { status, json } = await gate.send(MESSAGES, { body: ask({ max_tokens: 0 }) });
   assert.deepEqual([status, json.content, json.stop_reason, json.usage.output_tokens], [200, [], 'max_tokens', 0]);
+  const { text } = await gate.send(MESSAGES, { body: ask({ max_tokens: 0, stream: true }) });
+  assert.deepEqual(
+    eventsOf(text).map(({ event }) => event),
+    ['message_start', 'ping', 'message_delta', 'message_stop'],
+  );
   assert.equal(gate.upstream.turns().length, 0);
 });
