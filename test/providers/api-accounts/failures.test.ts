@@ -94,6 +94,44 @@ const CASES: readonly Case[] = [
     as: [400, 'context_length_exceeded'],
   },
   {
+    what: 'a full context of vLLM, counted before the request runs',
+    status: 400,
+    body: error({
+      code: 400,
+      type: 'BadRequestError',
+      param: 'input_tokens',
+      message:
+        "You passed 10243 input tokens and requested 6142 output tokens. However, the model's context length is only 16384 tokens, " +
+        'resulting in a maximum input length of 10242 tokens. Please reduce the length of the input prompt.',
+    }),
+    cause: 'request',
+    as: [400, 'context_length_exceeded'],
+  },
+  {
+    what: 'a full context of vLLM, with its images',
+    status: 400,
+    body: error({ code: 400, message: 'The decoder prompt (length 9254) is longer than the maximum model length of 4096.' }),
+    cause: 'request',
+    as: [400, 'context_length_exceeded'],
+  },
+  {
+    what: 'a full context of xAI',
+    status: 400,
+    body: {
+      code: 'invalid-argument',
+      error: "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    },
+    cause: 'request',
+    as: [400, 'context_length_exceeded'],
+  },
+  {
+    what: 'a full context of LM Studio',
+    status: 400,
+    body: { error: 'The number of tokens to keep from the initial prompt is greater than the context length.' },
+    cause: 'request',
+    as: [400, 'context_length_exceeded'],
+  },
+  {
     what: 'a full context of Mistral',
     status: 400,
     body: {
