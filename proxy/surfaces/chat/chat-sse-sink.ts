@@ -38,6 +38,16 @@ interface Call {
   written: boolean;
 }
 
+/** A message of the stream. Its text is the client's content, together with that of all others. */
+interface Message {
+  readonly sent: Readonly<Record<MessageText['type'], SentText>>;
+  /** Whether a part of its text was written. */
+  written: boolean;
+}
+
+/** The memory that is counted for a message, besides its ids. */
+const ENTRY_BYTES = 200;
+
 export interface ChatStreamOptions {
   /** Whether the client asked for a chunk with the usage (`stream_options.include_usage`). */
   readonly includeUsage: boolean;
@@ -51,10 +61,8 @@ export class ChatSseSink extends KeepaliveSseSink {
   readonly #delta = new DeltaText();
   /** Whether the chunk with the role was written. It precedes all chunks except an error. */
   #begun = false;
-  /** Whether text of the current message was written. */
-  #said = false;
-  /** The texts of the current message. */
-  #sent = this.#unsent();
+  /** Open messages by the place of their item in the output, and by the item's id. Several may be open at once. */
+  readonly #messages = new Map<Json | undefined, Message>();
   /** The number of the account's events that could not be read. Each may have been a piece of a text. */
   #losses = 0;
   /** Calls by the place of their item in the output, or by the item's id. */
@@ -73,10 +81,10 @@ export class ChatSseSink extends KeepaliveSseSink {
     if (this.#state !== 'open') return;
     switch (event.type) {
       case 'response.output_text.delta':
-        this.#say('content', this.#textOf(event));
+        this.#said('content', event);
         break;
       case 'response.refusal.delta':
-        this.#say('refusal', this.#textOf(event));
+        this.#said('refusal', event);
         break;
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
@@ -93,7 +101,8 @@ export class ChatSseSink extends KeepaliveSseSink {
     const { item, output_index: index, response, error } = data;
     switch (type) {
       case 'response.output_item.added':
-        if (isObject(item)) this.#open(item, index ?? item.id);
+        if (isObject(item) && item.type === 'message') this.#openMessage(index ?? item.id, item.id);
+        else if (isObject(item)) this.#open(item, index ?? item.id);
         break;
       case 'response.output_item.done':
         if (isObject(item)) this.#complete(item, index ?? item.id);
@@ -122,17 +131,30 @@ export class ChatSseSink extends KeepaliveSseSink {
     return text;
   }
 
-  #unsent(): Readonly<Record<MessageText['type'], SentText>> {
+  /** @param id the item's id, with which some providers refer to it @returns the message at this place */
+  #openMessage(at: Json | undefined, id?: Json): Message {
+    const known = this.#messages.get(at);
+    if (known) return known;
     const losses = (): number => this.#losses;
-    return { content: new SentText(losses), refusal: new SentText(losses) };
+    const message = { sent: { content: new SentText(losses), refusal: new SentText(losses) }, written: false };
+    // Counted, because a provider may begin any number of messages with ids of any length.
+    this.turn.holdReply(ENTRY_BYTES + lengthOf(at) + lengthOf(id));
+    this.#messages.set(at, message);
+    if (!isAbsent(id)) this.#messages.set(id, message);
+    return message;
   }
 
-  #say(type: MessageText['type'], text: Buffer | undefined): void {
+  #said(type: MessageText['type'], event: ReplyEvent): void {
+    const text = this.#textOf(event);
+    if (text) this.#say(type, text, this.#openMessage(this.#delta.placeOf(event)));
+  }
+
+  #say(type: MessageText['type'], text: Buffer | undefined, message: Message): void {
     if (!text) return;
     // As in a collected answer, a message that begins with a refusal has no content.
     this.#begin(type === 'content' ? '' : null);
-    this.#said = true;
-    this.#sent[type].wrote(text);
+    message.written = true;
+    message.sent[type].wrote(text);
     this.#chunk(this.#chunks[type], text);
   }
 
@@ -162,7 +184,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     const place = this.#callCount++;
     const chunk = this.#chunks.callDelta(place, type);
     // Counted, because a provider may begin any number of calls with ids of any length.
-    this.turn.holdReply(chunk.before.length + chunk.after.length + (typeof at === 'string' ? at.length : 0));
+    this.turn.holdReply(chunk.before.length + chunk.after.length + lengthOf(at));
     const call = { chunk, sent: new SentText(() => this.#losses), written: false };
     this.#calls.set(at, call);
     this.write(this.#chunks.call(place, type, callId(item), name));
@@ -171,18 +193,8 @@ export class ChatSseSink extends KeepaliveSseSink {
 
   /** Writes what no delta contained. Some providers send only finished items. */
   #complete(item: JsonObject, at: Json | undefined): void {
-    if (item.type === 'message') {
-      const said = messageTextsIn(item);
-      if (!this.#said) for (const { type, text } of said) this.#say(type, encoded(text));
-      else if (this.#losses > 0) {
-        for (const type of ['content', 'refusal'] as const) {
-          const finished = said.flatMap((one) => (one.type === type ? [one.text] : [])).join('');
-          this.#say(type, restOf(this.#sent[type], finished));
-        }
-      }
-      this.#said = false;
-      this.#sent = this.#unsent();
-    } else if (isCall(item.type)) {
+    if (item.type === 'message') this.#completeMessage(item, at);
+    else if (isCall(item.type)) {
       const call = this.#calls.get(at) ?? this.#open(item, at);
       const given = item[CALLS[item.type].member];
       if (call && typeof given === 'string') this.#write(call, call.written ? restOf(call.sent, given) : encoded(given));
@@ -191,14 +203,33 @@ export class ChatSseSink extends KeepaliveSseSink {
     }
   }
 
+  #completeMessage(item: JsonObject, at: Json | undefined): void {
+    const message = this.#messageOf(item, at) ?? this.#openMessage(at);
+    const said = messageTextsIn(item);
+    if (!message.written) for (const { type, text } of said) this.#say(type, encoded(text), message);
+    else if (this.#losses > 0) {
+      for (const type of ['content', 'refusal'] as const) {
+        const finished = said.flatMap((one) => (one.type === type ? [one.text] : [])).join('');
+        this.#say(type, restOf(message.sent[type], finished), message);
+      }
+    }
+    for (const place of [at, item.id, undefined]) this.#messages.delete(place);
+  }
+
+  /** The open message of an item; undefined if no event of it came before. Deltas without a place belong to the next item that ends. */
+  #messageOf({ id }: JsonObject, at: Json | undefined): Message | undefined {
+    const known = [at, id, undefined].flatMap((place) => this.#messages.get(place) ?? []);
+    return known.find(({ written }) => written) ?? known[0];
+  }
+
   #finish(response: JsonObject): void {
     // Only the response has the output if no delta and no item came before.
     if (!this.#begun) {
       for (const [index, item] of asList(response.output).entries()) if (isObject(item)) this.#complete(item, index);
-    } else if (this.#losses > 0 && this.#said) {
-      // The event that finished the message may be one of those that could not be read.
-      const message = asList(response.output).findLast((item) => isObject(item) && item.type === 'message');
-      if (isObject(message)) this.#complete(message, undefined);
+    } else if (this.#losses > 0) {
+      // The events that finished messages may be among those that could not be read.
+      for (const [index, item] of asList(response.output).entries())
+        if (isObject(item) && item.type === 'message' && this.#messageOf(item, index)) this.#completeMessage(item, index);
     }
     this.#begin('');
     const stated = statedByProvider(response);
@@ -223,6 +254,8 @@ function restOf(sent: SentText, finished: string): Buffer | undefined {
   if (missing === 'elsewhere') throw new Refusal('upstream_error');
   return missing;
 }
+
+const lengthOf = (id: Json | undefined): number => (typeof id === 'string' ? id.length : 0);
 
 /** The text in the form that JSON has between the quotes. */
 const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));

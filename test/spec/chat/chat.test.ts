@@ -445,6 +445,40 @@ describe('a stream', () => {
     assert.deepEqual(chunks[0].choices[0].delta, { role: 'assistant', content: null, refusal: null });
   });
 
+  test('[D4] has each text of several messages once, however their deltas alternate', async () => {
+    const message = (id: string, content: readonly JsonObject[]): JsonObject => ({ type: 'message', id, role: 'assistant', content });
+    const said = (text: string): JsonObject => ({ type: 'output_text', text });
+    const declined = (refusal: string): JsonObject => ({ type: 'refusal', refusal });
+    const piece = (kind: 'output_text' | 'refusal', at: number | undefined, id: string, text: string): JsonObject => ({
+      type: `response.${kind}.delta`,
+      ...(at === undefined ? {} : { output_index: at }),
+      item_id: id,
+      content_index: 0,
+      delta: text,
+    });
+    const first = message('msg_a', [said('one')]);
+    const second = message('msg_b', [declined('no')]);
+    for (const [a, b] of [
+      [0, 1],
+      [undefined, undefined],
+    ] as const) {
+      const chunks = await play([
+        created,
+        added(0, { ...first, content: [] }),
+        added(1, { ...second, content: [] }),
+        piece('output_text', a, 'msg_a', 'o'),
+        piece('refusal', b, 'msg_b', 'n'),
+        piece('output_text', a, 'msg_a', 'ne'),
+        piece('refusal', b, 'msg_b', 'o'),
+        done(0, first),
+        done(1, second),
+        done(2, message('msg_c', [said(' two')])),
+        completed(),
+      ]);
+      assert.deepEqual(assembled(chunks.slice(0, -1)), { role: 'assistant', content: 'one two', refusal: 'no' });
+    }
+  });
+
   test('[D4] of a provider that leaves the index out keeps its calls apart', async () => {
     const names = ['a', 'b', 'c'];
     const given = (name: string): string => JSON.stringify({ [name]: 1 });
