@@ -212,6 +212,7 @@ describe('the sequence', () => {
       ['{"other":1}', '{"other":1}'],
       ['{"note":"x","input":"y"}', 'y'],
       ['', ''],
+      ['{"input":"a\\u0000b"}', 'a\0b'],
     ] as const) {
       const events = await eventsFor([call(0, { id: 'a', function: { name: 'patch', arguments: given } }), finish('stop'), '[DONE]'], {
         tools: [{ type: 'custom', name: 'patch' }],

@@ -10,6 +10,9 @@ const MAYBE_HEAD = /^\s*(?:$|\{\s*(?:$|"(?:$|i(?:$|n(?:$|p(?:$|u(?:$|t(?:$|"\s*(
 /** The longest white space before the text. It is limited because all of it is read again with each piece. */
 const LONGEST_HEAD = 256;
 
+/** Stands for a character whose escape has no valid code. */
+const REPLACEMENT = 0xfffd;
+
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 
 export class CustomInput {
@@ -107,7 +110,8 @@ export class CustomInput {
     }
     if (whole.length < 6) return '';
     this.#escape = '';
-    const unit = String.fromCharCode(Number.parseInt(whole.slice(2), 16) || 0xfffd);
+    const code = /^[\da-f]{4}$/i.test(whole.slice(2)) ? Number.parseInt(whole.slice(2), 16) : REPLACEMENT;
+    const unit = String.fromCharCode(code);
     if (this.#half !== '' || !/[\ud800-\udbff]/.test(unit)) return this.#plain(unit);
     this.#half = unit;
     return '';
