@@ -31,8 +31,34 @@ export function fittedTools(body: Body, options: ToolOptions): Body {
   const items = typeof body.input === 'string' ? body.input : withoutHostedCalls(asList(body.input), hosting, { adapted, places });
   const tools = asList(body.tools).filter((tool) => !isLeftOut(tool, options));
   const kept: Body = { ...body, input: items, tools, tool_choice: permittedChoice(body.tool_choice, options) };
-  return quirks.tools === 'all' ? { ...kept, tools: mapList(tools, (tool) => fitted(tool, options)) } : lowered(kept, options);
+  if (quirks.tools !== 'all') return lowered(kept, options);
+  return { ...kept, tools: mapList(tools, (tool) => fitted(tool, options)), tool_choice: choiceOfChildren(kept, options) };
 }
+
+/**
+ * The choice without namespaces. The public API has no choice of a namespace, so its tools are chosen, by their own names (F5.3, AA28). A
+ * server that takes no named choice gets the namespace alone.
+ */
+function choiceOfChildren({ tools, tool_choice: choice }: Body, { account: { quirks }, adapted }: ToolOptions): Json | undefined {
+  if (!isObject(choice) || !(quirks.tool_choice_named && quirks.tool_choice_required)) return choice;
+  const chosen = choice.type === 'allowed_tools' ? asList(choice.tools) : [choice];
+  if (!chosen.some(isNamespace)) return choice;
+  adapted.note('tool_choice');
+  const children = chosen.flatMap((one): readonly Json[] => (isNamespace(one) ? childrenIn(asList(tools), one.name) : [one]));
+  if (choice.type === 'allowed_tools') return { ...choice, tools: children };
+  const [first, ...others] = children;
+  return others.length === 0 ? first : { type: 'allowed_tools', mode: 'required', tools: children };
+}
+
+const isNamespace = (tool: Json): tool is JsonObject => isObject(tool) && tool.type === 'namespace';
+
+/** The tools of a namespace in the form of a choice. */
+const childrenIn = (tools: readonly Json[], name: Json | undefined): readonly JsonObject[] =>
+  tools
+    .filter(isNamespace)
+    .filter((space) => space.name === name)
+    .flatMap((space) => asList(space.tools))
+    .flatMap((child) => (isObject(child) ? [{ type: child.type ?? null, name: child.name ?? null }] : []));
 
 function isLeftOut(tool: Json, { account, adapted }: ToolOptions): boolean {
   const hosted = isObject(tool) ? hostedTool(tool) : undefined;

@@ -46,7 +46,8 @@ export const ADAPTED = {
   temperature: 'left out',
   'text.format': 'a schema is sent without `strict`, or as a sentence of the system message',
   'text.verbosity': 'left out',
-  tool_choice: 'left out without tools; if one tool is chosen, only that tool is sent; if tools are allowed, only those are sent',
+  tool_choice:
+    'left out without tools; if one tool is chosen, only that tool is sent; if tools are allowed, only those are sent; a namespace is chosen as its tools',
   'tools.custom': 'sent as a function',
   'tools.description': 'an empty one becomes the name of the tool',
   'tools.image_generation': 'left out',

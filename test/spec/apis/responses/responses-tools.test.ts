@@ -168,6 +168,31 @@ for (const [what, tool_choice, choice] of [
   });
 }
 
+for (const [what, tool_choice, choice] of [
+  ['a namespace', named(WIDE), allowed('required', { type: 'function', name: 'read' }, { type: 'custom', name: 'write' })],
+  ['one of a single tool', named({ ...SPACE, name: 'one' }), { type: 'function', name: 'seek' }],
+  [
+    'one among allowed tools',
+    allowed('auto', named(LOOK), named(WIDE)),
+    allowed('auto', named(LOOK), { type: 'function', name: 'read' }, { type: 'custom', name: 'write' }),
+  ],
+  ['a tool within one', { type: 'custom', name: 'write' }, { type: 'custom', name: 'write' }],
+] as const) {
+  test(`[AA28] [F5.3] an account that takes namespaces gets a choice that the public API has: ${what}`, async () => {
+    const quirks = { tools: 'all' } as const;
+    await using own = await startGateway({
+      upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks } }] },
+      config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks }),
+    });
+    const seek = { type: 'function', name: 'seek', parameters: { type: 'object', properties: {} } };
+    const tools = [LOOK, WIDE, { type: 'namespace', name: 'one', tools: [seek] }];
+    const reply = await own.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools, tool_choice } });
+    assert.equal(reply.status, 200, reply.text);
+    const { json } = own.upstream.turns()[0] ?? {};
+    assert.deepEqual((json as JsonObject).tool_choice, choice);
+  });
+}
+
 for (const quirk of ['tool_choice_named', 'tool_choice_required']) {
   test(`[AA14] a server with ${quirk}: false gets the allowed tools alone, with their mode`, async () => {
     const quirks = { [quirk]: false };
