@@ -102,6 +102,33 @@ const CASES: readonly Case[] = [
   },
   { what: 'an unknown item', body: input({ type: 'agent_message' }), lack: { reason: 'item', param: 'input.0' } },
   { what: 'an unknown part', body: input(user({ type: 'input_smell' })), lack: { reason: 'item', param: 'input.0.content.0' } },
+  {
+    what: 'an unknown part of an output, which Chat cannot express',
+    body: input({ type: 'function_call_output', call_id: 'a', output: [{ type: 'input_smell' }] }),
+    lack: { reason: 'item', param: 'input.0.output.0' },
+  },
+  {
+    what: 'one at a responses account, which may know it',
+    account: responses(),
+    body: input({ type: 'function_call_output', call_id: 'a', output: [{ type: 'input_smell' }] }),
+    lack: undefined,
+  },
+  {
+    what: 'an unknown role, which Chat cannot express',
+    body: input({ type: 'message', role: 'critic', content: 'no' }),
+    lack: { reason: 'item', param: 'input.0.role' },
+  },
+  { what: 'a compaction without content', body: input({ type: 'compaction' }), lack: { reason: 'item', param: 'input.0' } },
+  {
+    what: 'a trigger before other items',
+    body: input({ type: 'compaction_trigger' }, user({ type: 'input_text', text: 'hi' })),
+    lack: { reason: 'item', param: 'input.0' },
+  },
+  {
+    what: 'a text of reasoning in a message',
+    body: input(user({ type: 'reasoning_text', text: 'hi' })),
+    lack: undefined,
+  },
   { what: 'tools at a model without', model: { tools: false }, body: { tools: [fn] }, lack: { reason: 'tools', param: 'tools' } },
   {
     what: 'added tools at a model without',

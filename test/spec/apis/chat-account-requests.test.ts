@@ -153,6 +153,19 @@ describe('messages', () => {
       ],
     ],
     [
+      '[AA46] texts of every type are texts',
+      [
+        user([{ type: 'summary_text', text: 'a' }]),
+        { type: 'message', role: 'assistant', content: [{ type: 'reasoning_text', text: 'b' }] },
+        user('c'),
+      ],
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'b' },
+        { role: 'user', content: 'c' },
+      ],
+    ],
+    [
       '[AA40] several texts are parts, one is a string; the assistant has a string',
       [user(parts('a', 'b')), assistant('c'), user(parts('d'))],
       [

@@ -22,6 +22,7 @@ const CHECKS: readonly Check[] = [
   ({ isAnchored }, { account: { api } }) => isAnchored && api === 'chat' && { reason: 'anchor' },
   ({ file }, { account: { api } }) => file !== undefined && api === 'chat' && { reason: 'files', param: file },
   ({ unknownItem }) => unknownItem !== undefined && { reason: 'item', param: unknownItem },
+  ({ unknownInChat }, { account: { api } }) => unknownInChat !== undefined && api === 'chat' && { reason: 'item', param: unknownInChat },
   ({ hasCallable }, { model }) => hasCallable && model?.tools === false && { reason: 'tools', param: 'tools' },
   ({ requiredHosted }, { account }) =>
     requiredHosted !== undefined && !runs(account, requiredHosted.tool) && { reason: 'hosted_tool', param: requiredHosted.place },

@@ -27,6 +27,8 @@ export interface TurnNeeds extends DeclaredTools {
   readonly file: string | undefined;
   /** The first item, or part of an item, that no API account knows. */
   readonly unknownItem: string | undefined;
+  /** The first item, or part of an item, that the public Responses API may know and Chat cannot express (AA46). */
+  readonly unknownInChat: string | undefined;
   /** Whether the input ends in a compaction trigger. */
   readonly compacts: boolean;
   readonly choice: 'required' | 'named' | undefined;
@@ -72,6 +74,16 @@ const KNOWN_ITEMS: ReadonlySet<string> = new Set([
 
 const TEXT_PARTS: ReadonlySet<string> = new Set(['input_text', 'output_text', 'text', 'refusal', 'summary_text', 'reasoning_text']);
 
+const ROLES: ReadonlySet<Json | undefined> = new Set(['user', 'assistant', 'system', 'developer']);
+
+/** The member because of which an item has no form in Chat; empty for the item itself. Undefined for all other items. */
+function unknownMember(item: JsonObject, type: string, isLast: boolean): string | undefined {
+  if (type === 'message' && !ROLES.has(item.role)) return '.role';
+  // Summaries were opened before, and other compactions stay with their maker.
+  if (type === 'compaction' && typeof item.encrypted_content !== 'string') return '';
+  return type === 'compaction_trigger' && !isLast ? '' : undefined;
+}
+
 const MODALITY_OF: Readonly<Record<string, NeededInput['modality']>> = {
   input_image: 'image',
   input_file: 'file',
@@ -98,17 +110,20 @@ function read(body: Body): TurnNeeds {
   };
 }
 
-function inputsOf(items: readonly Json[]): Pick<TurnNeeds, 'inputs' | 'file' | 'unknownItem'> {
+function inputsOf(items: readonly Json[]): Pick<TurnNeeds, 'inputs' | 'file' | 'unknownItem' | 'unknownInChat'> {
   const lastUser = items.findLastIndex((item) => isObject(item) && itemType(item) === 'message' && item.role === 'user');
   const inputs: NeededInput[] = [];
   let file: string | undefined;
   let unknownItem: string | undefined;
+  let unknownInChat: string | undefined;
   for (const [i, item] of items.entries()) {
     const type = isObject(item) ? itemType(item) : undefined;
     if (!isObject(item) || type === undefined || !KNOWN_ITEMS.has(type)) {
       unknownItem ??= `input.${i}`;
       continue;
     }
+    const unknown = unknownMember(item, type, i === items.length - 1);
+    if (unknown !== undefined) unknownInChat ??= `input.${i}${unknown}`;
     const member = type === 'message' ? 'content' : 'output';
     const parts = item[member];
     if (!isList(parts)) continue;
@@ -120,9 +135,10 @@ function inputsOf(items: readonly Json[]): Pick<TurnNeeds, 'inputs' | 'file' | '
         if (typeof part.file_id === 'string') file ??= place;
         else inputs.push({ ...needed, place, isPast: member === 'output' && i < lastUser });
       } else if (kind === undefined || (type === 'message' && !TEXT_PARTS.has(kind))) unknownItem ??= place;
+      else if (!TEXT_PARTS.has(kind)) unknownInChat ??= place;
     }
   }
-  return { inputs, file, unknownItem };
+  return { inputs, file, unknownItem, unknownInChat };
 }
 
 /** What an account needs for a part; undefined for a text. */

@@ -40,6 +40,8 @@ export class Content {
       case 'input_text':
       case 'output_text':
       case 'text':
+      case 'summary_text':
+      case 'reasoning_text':
         return typeof part.text === 'string' ? textParts(part.text) : [];
       case 'refusal':
         return typeof part.refusal === 'string' ? textParts(part.refusal) : [];
