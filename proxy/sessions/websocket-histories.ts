@@ -5,6 +5,7 @@ import { asList, isObject, isText, type Json, type JsonObject } from '../turn/js
 import { FinishedItems } from '../turn/reply/finished-output.ts';
 import type { ReplyObserver, ReplySource } from '../turn/reply/reply-observer.ts';
 import type { Limits } from '../turn/settings.ts';
+import { isTrigger } from '../turn/trigger-item.ts';
 import type { Body } from '../turn/turn.ts';
 
 /** A client's connection. */
@@ -97,7 +98,9 @@ export class WebsocketHistories {
   #keep({ connection, input, bytes, outputBytes }: Asked, response: string, output: readonly Json[]): void {
     this.forget(connection);
     const { websocket_history_bytes: most, websocket_histories_bytes: mostOfAll } = this.#limits();
-    const history = { response, items: [...input, ...output], bytes: bytes + outputBytes };
+    // A trigger was answered with its compaction, and has no meaning before other items (F3.1).
+    const items = [...input.filter((item) => !isTrigger(item)), ...output];
+    const history = { response, items, bytes: bytes + outputBytes };
     if (history.bytes > Math.min(most, mostOfAll)) {
       this.#counters.add('websocket_histories_dropped');
       return;

@@ -137,6 +137,21 @@ test('[AA24] [RB29] the next turn continues a response that its client has inter
   );
 });
 
+for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+  test(`[AA24] [AA48] the next frame of ${path} continues a compaction`, async () => {
+    await using own = await tiered();
+    using socket = await connect(own, path);
+    const compacted = await socket.turn(frameOf('', { input: [userMessage('hi'), { type: 'compaction_trigger' }] }));
+    assert.equal(typesOf(compacted).at(-1), 'response.completed', JSON.stringify(compacted.at(-1)));
+    const next = await socket.turn(frameOf('more', { previous_response_id: responseId(compacted) }));
+    assert.equal(typesOf(next).at(-1), 'response.completed', JSON.stringify(next.at(-1)));
+    const sent = own.upstream.turns('box').at(-1)?.json as { readonly messages: readonly JsonObject[] } | undefined;
+    const [first, summary, last] = sent?.messages.map(({ content }) => String(content)) ?? [];
+    assert.deepEqual([first, last], ['hi', 'more']);
+    assert.match(summary ?? '', /^Summary of the conversation so far:/);
+  });
+}
+
 test('[AA24] a history past its limit is not kept, and the least recent goes first', async () => {
   const dropped = gate.count('websocket_histories_dropped');
   using large = await connect(gate, NATIVE_SOCKET);
