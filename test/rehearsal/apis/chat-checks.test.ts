@@ -81,6 +81,12 @@ const strictly: readonly (readonly [what: string, body: JsonObject, refusal: str
   ],
   ['an assistant without content and calls', said(user, { role: 'assistant', content: null }, user), '400 messages[1].content'],
   ['no user message', said({ role: 'system', content: 'a' }), '400 messages'],
+  ['JSON mode that nothing mentions', with_({ response_format: { type: 'json_object' } }), '400 messages'],
+  [
+    'JSON mode that a message mentions',
+    { ...said({ role: 'system', content: 'as JSON' }, user), response_format: { type: 'json_object' } },
+    'taken',
+  ],
   ['an unknown model', with_({ model: 'model-z' }), '404 model'],
   ['reasoning in a message', loop({ reasoning_content: 'a' }), '400 messages[1].reasoning_content'],
   [
@@ -169,7 +175,11 @@ const denials: readonly (readonly [
     [with_({ tools: [tool()], tool_choice: 'required' })],
   ],
   [{ json_schema: 'plain' }, [[schema(true), 'response_format.json_schema.strict']], [schema()]],
-  [{ json_schema: 'json_object' }, [[schema(), 'response_format.type']], [with_({ response_format: { type: 'json_object' } })]],
+  [
+    { json_schema: 'json_object' },
+    [[schema(), 'response_format.type']],
+    [{ ...said({ role: 'user', content: 'as JSON' }), response_format: { type: 'json_object' } }],
+  ],
   [{ json_schema: 'refuse' }, [[schema(), 'response_format.type']], [plain]],
   [{ json_schema: 'strict' }, [], [schema(true)]],
   [{ effort: 'reasoning' }, [[effort, 'reasoning_effort']], [with_({ reasoning: { effort: 'low' } })]],

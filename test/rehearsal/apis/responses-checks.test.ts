@@ -57,6 +57,17 @@ const strictly: readonly (readonly [what: string, body: JsonObject, refusal: str
     said({ type: 'compaction', encrypted_content: 'enc_0123456789ab_1' }, user),
     '400 invalid_encrypted_content',
   ],
+  [
+    'a text that a user wrote in an assistant’s message',
+    said(answer({ content: [{ type: 'input_text', text: 'a' }] }), user),
+    '400 input[0].content[0]',
+  ],
+  ['JSON mode that only the instructions mention', with_({ instructions: 'JSON', text: { format: { type: 'json_object' } } }), '400 input'],
+  [
+    'JSON mode that a message mentions',
+    { ...said({ role: 'user', content: 'as JSON' }), text: { format: { type: 'json_object' } } },
+    'taken',
+  ],
   ['an item of null', said(null), '400 input[0]'],
   ['as much output as the list states', with_({ max_output_tokens: 32_000 }), 'taken'],
   ['more output than the list states', with_({ max_output_tokens: 32_001 }), '400 max_output_tokens'],

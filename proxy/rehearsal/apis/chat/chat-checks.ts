@@ -27,6 +27,7 @@ export function checkChat(chat: CheckedChat): void {
   refuseWrongTools(body);
   refuseWrongPairs(messagesOf(body));
   if (!messagesOf(body).some(({ role }) => role === 'user')) refuse('messages', 'There is no user message.');
+  refuseSilentJsonMode(body);
   refuseByQuirks(chat);
 }
 
@@ -34,6 +35,14 @@ const messagesOf = ({ messages }: JsonObject): readonly JsonObject[] => asList(m
 
 function refuse(param: string, message: string, code = 'invalid_value'): never {
   throw new SimulatedError(400, code, message, param);
+}
+
+/** Refuses JSON mode of a conversation that does not mention JSON, because the model might then write blanks without end. */
+function refuseSilentJsonMode(body: JsonObject): void {
+  const { response_format: format } = body;
+  if (!isObject(format) || format.type !== 'json_object') return;
+  if (!messagesOf(body).some(({ content }) => /json/i.test(JSON.stringify(content ?? null))))
+    refuse('messages', "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.");
 }
 
 /** The function of a declared tool, or of a call. */

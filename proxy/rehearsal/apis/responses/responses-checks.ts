@@ -36,6 +36,8 @@ export function checkResponses(request: CheckedResponses): void {
   if (!slugs.has(String(body.model))) throw modelRefusal(String(body.model), account.manners);
   refuseAnchor(request);
   refuseLongOutput(body.max_output_tokens, 'max_output_tokens', settings);
+  refuseWrongParts(body);
+  refuseSilentJsonMode(body, settings);
   refuseUnpaired(body);
   refuseForeign(request);
   refuseTrigger(body, settings);
@@ -56,6 +58,29 @@ function refuse(param: string, message: string, code = 'invalid_value'): never {
 function refuseAnchor({ body, anchors }: CheckedResponses): void {
   if (isAbsent(body.previous_response_id)) return;
   if (!anchors?.has(asString(body.previous_response_id) ?? '')) throw anchorNotFound(body);
+}
+
+const SPOKEN: ReadonlySet<string> = new Set(['output_text', 'refusal']);
+
+/** Refuses parts of an assistant's message that a model cannot have said. */
+function refuseWrongParts({ input }: JsonObject): void {
+  for (const [i, item] of asList(input).entries()) {
+    if (!isObject(item) || item.role !== 'assistant') continue;
+    for (const [n, part] of asList(item.content).entries()) {
+      const type = isObject(part) ? (asString(part.type) ?? '') : '';
+      if (SPOKEN.has(type)) continue;
+      refuse(`input[${i}].content[${n}]`, `Invalid value: '${type}'. Supported values are: 'output_text' and 'refusal'.`);
+    }
+  }
+}
+
+/** Refuses JSON mode of a conversation whose messages do not mention JSON. The instructions do not count (F1.1). */
+function refuseSilentJsonMode({ text, input }: JsonObject, { quirks }: ApiSettings): void {
+  const format = isObject(text) && isObject(text.format) ? text.format : {};
+  // A server without schemas is no platform, and gets the schema in the instructions.
+  if (format.type !== 'json_object' || quirks.json_schema !== undefined) return;
+  if (!asList(input).some((item) => isObject(item) && /json/i.test(JSON.stringify(item.content ?? null))))
+    refuse('input', "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.");
 }
 
 /** Refuses an output without its call, or a call without its output. In an anchored turn the call may be in an earlier response. */
