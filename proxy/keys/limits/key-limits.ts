@@ -145,11 +145,14 @@ interface LimitWait {
  * midnight inside a call.
  */
 function limitReached(limit: Limit, { end, wait }: LimitWait): Refusal {
-  const seconds = Math.ceil(wait / 1000);
   const message = `The limit of this API key is reached: ${limitText(limit)}.`;
   if (limit.type !== 'usd' && limit.window !== 'day' && limit.window !== 'week' && limit.window !== 'month') {
-    return cached(limit, `${seconds}`, () => ({ message: `${message} Try again in ${seconds} s.`, retryAfterMs: wait }));
+    // The store counts a minute to the end of its slot, and its clock may be ahead. A wait of over a minute would make the refusal final.
+    const retryAfterMs = Math.min(wait, LONGEST_RETRY_AFTER_MS);
+    const short = Math.ceil(retryAfterMs / 1000);
+    return cached(limit, `${short}`, () => ({ message: `${message} Try again in ${short} s.`, retryAfterMs }));
   }
+  const seconds = Math.ceil(wait / 1000);
   if (end === undefined) return cached(limit, '', () => ({ ...FINAL, message }));
   // A longer wait than a minute is not stated.
   return cached(limit, `${end} ${wait > LONGEST_RETRY_AFTER_MS ? '' : seconds}`, () => {

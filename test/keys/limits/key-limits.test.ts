@@ -102,6 +102,22 @@ for (const [name, open] of Object.entries(WORLDS)) {
       });
     });
 
+    test('[Q1] a limit of a minute states a wait of a minute at most, and is never final', async (context) => {
+      const world = await open(context);
+      // Just after the end of a slot of the store, in which minutes end later.
+      await world.clock.advance(250 - (world.clock.now() % 250) + 1);
+      await world.reserve({ requests_per_minute: 1 });
+      await (await world.reserve({ tokens_per_minute: 100 }, 100)).settle({ input_tokens: 100 });
+      for (const [limits, tokens] of [
+        [{ requests_per_minute: 1 }, 0],
+        [{ tokens_per_minute: 100 }, 1],
+      ] as const) {
+        const { message, type, retry, final } = await world.refused(limits, tokens);
+        assert.deepEqual([type, retry, final], ['rate_limit_error', '60', false]);
+        assert.match(message, /\. Try again in 60 s\.$/);
+      }
+    });
+
     test('the wait ends when this turn fits', async (context) => {
       const world = await open(context);
       const limits = { tokens_per_minute: 1000 };
