@@ -1,7 +1,7 @@
 // An attempt of a turn at the account of its lease. It has a row in the log, and its failure may lead to another attempt.
 import type { AccountLease } from '../accounts/selection/lease.ts';
 import type { Clock } from '../base/time/clock.ts';
-import { errorClassOf, noteErrorClass } from '../turn/errors/error-class.ts';
+import { errorClassOf, noteFailure } from '../turn/errors/error-class.ts';
 import { type Failure, type FailureCause, unsentFailure, untranslatedFailure } from '../turn/errors/failure.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import { safeParam } from '../turn/errors/sanitise.ts';
@@ -140,7 +140,7 @@ class LeasedAttempt extends Attempt {
   protected override ended({ verdict: { kind, failure }, status }: Attempted): void {
     this.#following?.abort();
     if (this.#row) complete(this.#row, { status, failure, ms: this.turn.now() - this.#began });
-    if (failure && kind !== 'failed') noteErrorClass(this.turn, failure);
+    if (failure && kind !== 'failed') noteFailure(this.turn, failure);
   }
 }
 

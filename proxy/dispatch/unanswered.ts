@@ -1,8 +1,7 @@
 // The answer to a client if no account has answered its turn: the last failure, or a refusal that states how to continue (Q3, Q10).
-import { noteErrorClass } from '../turn/errors/error-class.ts';
+import { noteFailure } from '../turn/errors/error-class.ts';
 import type { Failure } from '../turn/errors/failure.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
-import { safeParam } from '../turn/errors/sanitise.ts';
 import { clientError } from './client-error.ts';
 import type { DispatchServices } from './dispatch-services.ts';
 import type { DispatchEnd } from './request/dispatch-request.ts';
@@ -14,9 +13,7 @@ import { anchorNotFound, prewarmImpossible } from './turn-socket.ts';
 export function unanswered(progress: TurnProgress, { steps, selection }: DispatchServices): DispatchEnd {
   const { turn, demand, failures, socket } = progress;
   const last = failures.at(-1) as Failure;
-  const param = safeParam(last.error.param);
-  if (param !== null) turn.note('upstream_error_param', param);
-  noteErrorClass(turn, last);
+  noteFailure(turn, last);
   // The first turn that finds out that its account has to log in gets the same answer as later ones (F8.2).
   const restart = last.cause === 'credential' ? selection.candidates.restart(demand) : undefined;
   const own = steps.endsConversation(progress, last) ? anchorNotFound() : socket?.refusal(last);

@@ -1,6 +1,7 @@
-// The class of a failed attempt in request rows (ER4): a closed list, which contains no frame and no body.
+// How an attempt failed, for request rows: its class, which is of a closed list (ER4), and the place that its error names (RM3).
 import type { Turn, UpstreamErrorClass } from '../turn.ts';
 import type { Failure } from './failure.ts';
+import { safeParam } from './sanitise.ts';
 
 /** Undefined if the account is not at fault, because it refused a bad request inside a reply. */
 export function errorClassOf({ cause, status, timedOut, sign }: Failure): UpstreamErrorClass | undefined {
@@ -26,8 +27,10 @@ export function errorClassOf({ cause, status, timedOut, sign }: Failure): Upstre
   }
 }
 
-/** Notes the class in the turn's row. */
-export function noteErrorClass(turn: Turn, failure: Failure): void {
+/** Notes in the turn's row how the turn failed: the class, and the place that the account's error names (RM3). */
+export function noteFailure(turn: Turn, failure: Failure): void {
   const errorClass = errorClassOf(failure);
   if (errorClass) turn.note('error_class', errorClass);
+  const param = safeParam(failure.error.param);
+  if (param !== null) turn.note('upstream_error_param', param);
 }

@@ -8,6 +8,7 @@ import { eventsOf, type Reply, startGateway } from '../../support/gateway.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import { CHAT, turnOn } from '../../support/turns/turn-paths.ts';
+import { connect } from '../../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const ROUTES = [
@@ -206,6 +207,40 @@ test('[RM3] the parameter that an account names is kept on its failed attempt, w
     assert.deepEqual([row.upstream_error_param, ...attempts.map(({ upstream_error_param }) => upstream_error_param)], [null, null, null]);
     gate.heal();
     clock.setAhead(10_000);
+  }
+});
+
+describe('[RM3] the parameter of a refusal inside a 200 is kept in the row of the turn too', () => {
+  const refused = replyEvents([
+    {
+      type: 'error',
+      sequence_number: 0,
+      error: { type: 'invalid_request_error', code: 'invalid_value', param: 'input[0].content', message: 'no' },
+    },
+  ]);
+  const isKept = async (row: RequestRow | undefined): Promise<void> => {
+    assert.deepEqual([row?.code, row?.upstream_error_param], ['invalid_value', 'input[0].content']);
+    const attempts = await gate.attempts(row?.id ?? '');
+    assert.deepEqual(
+      attempts.map(({ upstream_error_param }) => upstream_error_param),
+      ['input[0].content'],
+    );
+  };
+
+  for (const { path, stream } of ROUTES) {
+    test(`${path}, ${stream ? 'streamed' : 'collected'}`, async () => {
+      gate.upstream.next('north', refused);
+      await isKept(await gate.row(await gate.send(path, { body: turnOn(path, 'hi', { stream }) })));
+    });
+  }
+
+  for (const path of [NATIVE, '/v1/responses']) {
+    test(`${path}, on a websocket`, async () => {
+      gate.upstream.next('north', refused);
+      using socket = await connect(gate, path);
+      await socket.turn(turnBody('hi'));
+      await isKept((await gate.rows()).at(-1));
+    });
   }
 });
 
