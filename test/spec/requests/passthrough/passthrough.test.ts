@@ -45,6 +45,7 @@ test('[B2] thread/goal/get serves only GET and POST; realtime/calls accepts only
   );
   const goal = '/backend-api/agent/thread/goal/get';
   assert.equal((await bench.gate.send(goal)).status, 201);
+  assert.equal((await bench.gate.send(goal, { body: {} })).status, 201);
   assert.equal((await bench.gate.send(goal, { method: 'DELETE' })).status, 405);
   const calls = '/backend-api/agent/realtime/calls';
   const refused = await bench.gate.send(calls, { body: '{"sdp":"v=0"}' });
