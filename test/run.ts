@@ -3,7 +3,7 @@
 //   node test/run.ts              every day's tests: all files but the long ones, with samples of large crosses
 //   node test/run.ts --long       the long ones, NAME.long.test.ts, and all cases of the large crosses
 //   node test/run.ts --all        both
-//   node test/run.ts FILE…        these files
+//   node test/run.ts PATH…        these files, and those of these folders
 //
 // A few processes run all files, because most files load the whole gateway. All files share one PostgreSQL, and one cache of compiled code.
 import { execFile } from 'node:child_process';

@@ -5,7 +5,8 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import { responseIdIn } from '../turn/reply/event-bytes.ts';
 import type { ReplyObserver, ReplySource } from '../turn/reply/reply-observer.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';
-import { type Ciphertexts, turnStateName, turnStateOf } from './issued-values.ts';
+import { turnStateName } from '../turn/wire/agent-names.ts';
+import { type Ciphertexts, turnStateOf } from './issued-values.ts';
 import type { PinCache } from './pins/pin-cache.ts';
 
 export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): ReplyObserver {
@@ -34,7 +35,7 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
     events: ['response.completed', 'response.incomplete', 'response.metadata', 'response.output_item.done'],
     head(source, status, headers) {
       const { turn } = source;
-      if (status < 300 && turn.surface.agentProtocol) learnState(source, headers[turnStateName(turn.wire)]);
+      if (status < 300 && turn.surface.agentProtocol) learnState(source, headers[turnStateName(turn.wire.agent)]);
     },
     event(source, type, data) {
       if (type === 'response.metadata') learnState(source, turnStateOf(data, source.turn.wire));

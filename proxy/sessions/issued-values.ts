@@ -6,6 +6,7 @@ import { isObject } from '../turn/json/json.ts';
 import { CAPSULE_PREFIX } from '../turn/provider/capsule.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { Body, Headers, Outgoing } from '../turn/turn.ts';
+import { turnStateName } from '../turn/wire/agent-names.ts';
 import type { PinCache } from './pins/pin-cache.ts';
 
 /** The most refusals that are remembered. Only this process has them; another process needs one refused attempt to learn of one. */
@@ -94,12 +95,9 @@ export function ciphertextOf(item: Json | undefined): string | undefined {
 
 export const isReasoning = (item: Json): boolean => isObject(item) && item.type === 'reasoning';
 
-/** The name of the turn state: of a request header, and of an entry of `client_metadata`. */
-export const turnStateName = ({ agent }: WireWords): string => `x-${agent}-turn-state`;
-
 /** The values of a request, without duplicates. */
 export function turnStatesIn(headers: Headers, body: Body | undefined, wire: WireWords): readonly string[] {
-  const name = turnStateName(wire);
+  const name = turnStateName(wire.agent);
   const inHeader = headers[name];
   const metadata = body?.client_metadata;
   const inBody = isObject(metadata) ? metadata[name] : undefined;
@@ -111,13 +109,13 @@ const NONE: readonly string[] = [];
 
 /** The value that a `response.metadata` event issues. */
 export function turnStateOf(data: JsonObject, wire: WireWords): string | undefined {
-  const value = isObject(data.headers) ? data.headers[turnStateName(wire)] : undefined;
+  const value = isObject(data.headers) ? data.headers[turnStateName(wire.agent)] : undefined;
   return typeof value === 'string' ? value : undefined;
 }
 
 /** Removes values from an attempt that its account did not issue, including those of unknown origin. */
 export function keepOwnTurnState(out: Outgoing, isOwn: (value: string) => boolean, wire: WireWords): void {
-  const name = turnStateName(wire);
+  const name = turnStateName(wire.agent);
   const inHeader = out.headers[name];
   if (inHeader !== undefined && !isOwn(inHeader)) delete out.headers[name];
   const metadata = out.body.client_metadata;

@@ -32,9 +32,10 @@ export const knownFields = rule({
   routes: [...COMPATIBLE_TURNS, ...TRANSLATED_IMAGES],
   apis: ['agent'],
   attempt({ account, carrier, body }) {
-    for (const name of Object.keys(body)) {
+    for (const name in body) {
       const known = KNOWN.has(name) || (carrier === 'websocket' && KNOWN_IN_FRAMES.has(name));
-      if (!known && !account.keep_fields.includes(name)) delete body[name];
+      // Not deleted, because V8 then handles the whole body more slowly.
+      if (!known && !account.keep_fields.includes(name)) body[name] = undefined;
     }
   },
   explain({ accounts }) {

@@ -1,6 +1,5 @@
 // Refuses parameters of the public Responses API whose meaning would be lost here, unless their value is neutral (Q15).
 import { type HasEffect, refuseAsking } from '../../proxy/turn/errors/neutral-values.ts';
-import { isAbsent } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
@@ -19,7 +18,7 @@ export const unsupportedParameters = rule({
     refuseAsking(body, ASKS);
     for (const name of ASKS.keys()) {
       const value = body[name];
-      if (isAbsent(value) || value === false || value === 0) delete body[name];
+      if (value !== undefined && (value === null || value === false || value === 0)) delete body[name];
     }
   },
 });

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
+import { agentPrefix, turnStateName } from '../../proxy/turn/wire/agent-names.ts';
 import { isPublicAnswerHeader } from '../../proxy/turn/wire/headers.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
@@ -29,6 +30,6 @@ export const publicMetadata = rule({
  * headers of the answer.
  */
 const isNativeWebsocket = ({ route, headers, wire }: Turn): boolean =>
-  route.method === 'WS' && Object.keys(headers).some((name) => name.startsWith(`x-${wire.agent}-`));
+  route.method === 'WS' && Object.keys(headers).some((name) => name.startsWith(agentPrefix(wire.agent)));
 
-const isShown = (name: string, agent: string): boolean => name === `x-${agent}-turn-state` || isPublicAnswerHeader(name);
+const isShown = (name: string, agent: string): boolean => name === turnStateName(agent) || isPublicAnswerHeader(name);

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Event, Head, Turn } from '../../proxy/turn/turn.ts';
+import { turnStateName } from '../../proxy/turn/wire/agent-names.ts';
 import { NATIVE_TURNS } from '../route-groups.ts';
 
 /** The tag of model lists, and the model that replaced the requested one (AA77). */
@@ -42,7 +43,7 @@ export const turnMetadata = rule<Metadata>({
  */
 function ownHeaders({ headers }: Head, { wire }: Turn, { overHttp }: Metadata): JsonObject {
   const own: Record<string, string> = {};
-  for (const name of overHttp ? [...OWN, `x-${wire.agent}-turn-state`] : OWN) {
+  for (const name of overHttp ? [...OWN, turnStateName(wire.agent)] : OWN) {
     const value = headers[name];
     if (value !== undefined) own[name] = value;
   }

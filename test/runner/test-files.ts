@@ -58,8 +58,10 @@ export class TestFiles {
     this.#root = root;
   }
 
+  /** @param patterns of files; a folder stands for its test files */
   named(patterns: readonly string[]): readonly string[] {
-    return patterns.flatMap((pattern) => globSync(pattern, { cwd: this.#root }));
+    const found = patterns.flatMap((pattern) => globSync([pattern, `${pattern}/**/*.test.ts`], { cwd: this.#root }));
+    return [...new Set(found)].filter((name) => name.endsWith('.ts'));
   }
 
   /** @param part `long` also includes the files of which `npm test` runs a sample */

@@ -145,9 +145,11 @@ export class TurnProgress implements Confidential {
   secrets(): readonly string[] {
     const { account } = this;
     if (!account) return [];
-    const bearer = this.#credentials.secretOf(account, this.bearer) ?? [];
-    const configured = Object.values(account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
-    return [bearer, this.#carried.map((value) => value.replace(BEARER, '')), configured].flat();
+    const secrets = this.#carried.map((value) => value.replace(BEARER, ''));
+    const current = this.#credentials.secretOf(account, this.bearer);
+    if (current !== undefined) secrets.push(current);
+    for (const value of Object.values(account.headers)) if (value.length >= SHORTEST_SECRET) secrets.push(value);
+    return secrets;
   }
 
   prompt(): string {

@@ -88,7 +88,7 @@ export class Listings {
       cached = { listed, byVersion: new Map() };
       this.#etags.set(key, cached);
     }
-    const name = String(version);
+    const name = version ? `${version[0]}.${version[1]}.${version[2]}` : '';
     const known = cached.byVersion.get(name);
     if (known !== undefined) return known;
     const { etag } = this.backend(key, version);

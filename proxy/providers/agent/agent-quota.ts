@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../turn/json/json.ts';
 import type { QuotaStatement, QuotaWindow } from '../../turn/provider/quota-statement.ts';
 import type { ProviderQuota } from '../../turn/provider/reads.ts';
 import type { Headers } from '../../turn/turn.ts';
+import { perAgent } from '../../turn/wire/agent-names.ts';
 
 export const agentQuota: ProviderQuota = {
   eventTypes: ({ agent }) => [`${agent}.rate_limits`],
@@ -32,13 +33,8 @@ interface HeaderNames {
   readonly after: string;
 }
 
-/** The names by wire word. They are cached because every reply is read. */
-const headerNames = new Map<string, readonly HeaderNames[]>();
-
-function headerNamesOf(agent: string): readonly HeaderNames[] {
-  const known = headerNames.get(agent);
-  if (known) return known;
-  const made = SLOTS.map((slot) => {
+const headerNames = perAgent((agent): readonly HeaderNames[] =>
+  SLOTS.map((slot) => {
     const name = `x-${agent}-${slot}`;
     return {
       used: `${name}-used-percent`,
@@ -46,15 +42,13 @@ function headerNamesOf(agent: string): readonly HeaderNames[] {
       at: `${name}-reset-at`,
       after: `${name}-reset-after-seconds`,
     };
-  });
-  headerNames.set(agent, made);
-  return made;
-}
+  }),
+);
 
 /** Reads the `x-<agent>-{primary,secondary}-…` headers of a reply. @param now Unix milliseconds */
 export function quotaFromHeaders(headers: Headers, agent: string, status: number, now: number): QuotaStatement | undefined {
   const windows: QuotaWindow[] = [];
-  for (const names of headerNamesOf(agent)) {
+  for (const names of headerNames(agent)) {
     const minutes = decimal(headers[names.minutes]);
     if (minutes === undefined) continue;
     const reset = { at: decimal(headers[names.at]), after: decimal(headers[names.after]) };

@@ -38,12 +38,14 @@ function versionOf(text: string | undefined): StatedVersion | undefined {
   return text === undefined || numbers === undefined ? undefined : { text: text.trim(), numbers };
 }
 
+const AGENT_VERSION = /[^\s;()]*/y;
+
 /**
  * The version in the user agent of a native client, which begins with its originator: `<originator>/0.169.0 (…)`. The user agent of another
  * program has the version of that program.
  */
 function agentVersion({ originator, 'user-agent': agent }: Headers): string | undefined {
-  if (!originator || !agent?.startsWith(`${originator}/`)) return undefined;
-  const [version] = agent.slice(originator.length + 1).split(/[\s;()]/, 1);
-  return version;
+  if (!originator || !agent?.startsWith(originator) || agent[originator.length] !== '/') return undefined;
+  AGENT_VERSION.lastIndex = originator.length + 1;
+  return AGENT_VERSION.exec(agent)?.[0];
 }

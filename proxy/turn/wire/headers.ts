@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Json, JsonObject } from '../json/json.ts';
 import type { WireWords } from '../settings.ts';
 import type { Headers } from '../turn.ts';
+import { agentPrefix } from './agent-names.ts';
 
 /** Native request headers. `accept-encoding` and content lengths are set by dispatch, since it encodes bodies again. */
 const NATIVE_REQUEST = new Set([
@@ -33,12 +34,12 @@ const NATIVE_ANSWER = new Set(['content-type', 'retry-after', 'openai-model', 'o
 
 const PUBLIC_ANSWER = new Set(['openai-model', 'openai-processing-ms', 'x-reasoning-included']);
 
-const isNativeRequest = (name: string, agentPrefix: string): boolean =>
-  NATIVE_REQUEST.has(name) || name.startsWith(agentPrefix) || name.startsWith('x-openai-') || name.startsWith('x-responsesapi-');
+const isNativeRequest = (name: string, prefix: string): boolean =>
+  NATIVE_REQUEST.has(name) || name.startsWith(prefix) || name.startsWith('x-openai-') || name.startsWith('x-responsesapi-');
 
 /** Returns a fresh object, which an attempt may edit. */
 export function nativeRequestHeaders(headers: Headers, wire: WireWords): Record<string, string> {
-  const prefix = `x-${wire.agent}-`;
+  const prefix = agentPrefix(wire.agent);
   return pick(headers, (name) => isNativeRequest(name, prefix));
 }
 
@@ -58,7 +59,7 @@ export interface AnswerHeaderOptions {
 
 /** The account's headers that pass on native routes. Quota headers pass, unless the Pool hides them (Q8). */
 export function nativeAnswerHeaders(headers: Headers, { wire, hideQuota }: AnswerHeaderOptions): Record<string, string> {
-  const prefix = `x-${wire.agent}-`;
+  const prefix = agentPrefix(wire.agent);
   return pick(headers, (name) => {
     if (NATIVE_ANSWER.has(name)) return true;
     return name.startsWith(prefix) && !(hideQuota && isQuotaHeader(name, wire.agent));
@@ -111,7 +112,7 @@ const WITHIN = /-(?:primary|secondary)-|-limit-(?:name|id)$/;
 
 /** Whether the backend states an account's quota, plan or credits in the header (Q8). @param name in lower case */
 export function isQuotaHeader(name: string, agent: string): boolean {
-  const own = `x-${agent}-`;
+  const own = agentPrefix(agent);
   if (!name.startsWith(own)) return false;
   return LEADING.test(name.slice(own.length)) || WITHIN.test(name);
 }

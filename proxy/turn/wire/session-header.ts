@@ -1,6 +1,7 @@
 // The session of a turn: the value of the first continuity header that is present (F8.1).
 import type { WireWords } from '../settings.ts';
 import type { Headers } from '../turn.ts';
+import { perAgent } from './agent-names.ts';
 
 /** The continuity headers in order of precedence. `<agent>` is replaced with the deployment's word. */
 const HEADERS = [
@@ -13,7 +14,7 @@ const HEADERS = [
   'x-<agent>-conversation-id',
 ] as const;
 
-const namesByAgent = new Map<string, readonly string[]>();
+const namesOf = perAgent((agent) => HEADERS.map((name) => name.replace('<agent>', agent)));
 
 /** A blank header counts as absent, because otherwise all clients that send one would share a session. */
 export function sessionOf(headers: Headers, { agent }: WireWords): string | undefined {
@@ -40,10 +41,4 @@ export const sessionsNamed = (value: string): readonly string[] => [...new Set([
 function windowless(value: string): string {
   const colon = value.lastIndexOf(':');
   return colon === -1 ? value : value.slice(0, colon);
-}
-
-function namesOf(agent: string): readonly string[] {
-  const known = namesByAgent.get(agent) ?? HEADERS.map((name) => name.replace('<agent>', agent));
-  namesByAgent.set(agent, known);
-  return known;
 }

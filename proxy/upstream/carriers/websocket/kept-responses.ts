@@ -17,20 +17,29 @@ export interface KeptResponse {
 }
 
 export class KeptResponses {
-  /** The oldest first. */
-  readonly #responses: KeptResponse[] = [];
+  /** By id, the oldest first. */
+  readonly #responses = new Map<string, KeptResponse>();
   /** The characters of instructions that are kept with them. */
   #lifted = 0;
 
   add(response: KeptResponse): void {
-    this.#responses.push(response);
+    this.#forget(response.id);
+    this.#responses.set(response.id, response);
     this.#lifted += liftedIn(response);
-    while (this.#responses.length > MAX_RESPONSES || this.#lifted > MAX_LIFTED) this.#lifted -= liftedIn(this.#responses.shift());
+    for (const oldest of this.#responses.keys()) {
+      if (this.#responses.size <= MAX_RESPONSES && this.#lifted <= MAX_LIFTED) break;
+      this.#forget(oldest);
+    }
   }
 
   /** The latest response with this id. */
   get(id: string): KeptResponse | undefined {
-    return this.#responses.findLast((one) => one.id === id);
+    return this.#responses.get(id);
+  }
+
+  #forget(id: string): void {
+    this.#lifted -= liftedIn(this.#responses.get(id));
+    this.#responses.delete(id);
   }
 }
 
