@@ -10,7 +10,8 @@ import type { ChatStreamOptions } from './chat-sse-sink.ts';
 import { translateTools } from './chat-tools.ts';
 
 /** @throws Refusal that names members of Chat */
-export function chatRequest({ body }: Work, turn: Turn): Decoded<ChatStreamOptions> {
+export function chatRequest(work: Work, turn: Turn): Decoded<ChatStreamOptions> {
+  const { body } = work;
   const { stream_options: options } = body;
   const includeUsage = isObject(options) && options.include_usage === true;
   withoutOwnParameters(body);
@@ -21,6 +22,8 @@ export function chatRequest({ body }: Work, turn: Turn): Decoded<ChatStreamOptio
   body.input = items;
   translateText(body);
   const cap = translateSettings(body, turn.key.output_tokens?.max);
+  // A copy, because V8 handles an object slowly after members were deleted from it.
+  work.body = { ...body };
   return { names: new ChatNames(origins, cap), memory: { includeUsage } };
 }
 

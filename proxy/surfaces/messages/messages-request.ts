@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { asList, isObject, type Json, type JsonObject, parsedObject } from '../../turn/json/json.ts';
 import type { Answer, Decoded } from '../../turn/surface.ts';
-import type { Headers, Turn, Work } from '../../turn/turn.ts';
+import type { Body, Headers, Turn, Work } from '../../turn/turn.ts';
 import { sessionOf } from '../../turn/wire/session-header.ts';
 import { contextOf, messageDelta, messageStart, sseOf } from './reply/message-object.ts';
 import type { MessageEnd } from './reply/message-reply.ts';
@@ -22,7 +22,7 @@ export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest
   const { max_output_tokens: _, ...members } = request.body;
   const level = effort && levelOf(effort, turn.model?.entry ?? {});
   const session = messagesSession(turn, work.body.metadata);
-  const body: JsonObject = {
+  const body: Body = {
     ...members,
     ...(session === undefined ? {} : { prompt_cache_key: cacheKeyOf(turn, session) }),
     ...(maxTokens > 0 ? { max_output_tokens: Math.max(maxTokens, Math.min(LEAST_CAP, turn.key.output_tokens?.max ?? LEAST_CAP)) } : {}),
@@ -31,8 +31,7 @@ export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest
     ...(isLite && named ? { tools: [named.tool], tool_choice: 'required' } : {}),
     ...(isLite && members.parallel_tool_calls !== undefined ? { parallel_tool_calls: false } : {}),
   };
-  for (const member of Object.keys(work.body)) delete work.body[member];
-  Object.assign(work.body, body);
+  work.body = body;
   return {
     names: { nameOf: (param) => places.of(param) },
     memory: request,
