@@ -638,13 +638,18 @@ describe('tools', () => {
 
   test('[AA26] tools of additional_tools items join the others', async () => {
     const sent = await stage.sent({
-      input: [{ type: 'additional_tools', id: 'at_1', role: 'developer', tools: [custom] }, user('hi')],
+      input: [
+        { type: 'additional_tools', id: 'at_1', role: 'developer', tools: [custom, { type: 'function', name: 'bare', parameters: {} }] },
+        user('hi'),
+      ],
       tools: [look],
     });
     assert.deepEqual(
       functionsOf(sent).map(({ name }) => name),
-      ['look', 'patch'],
+      ['look', 'patch', 'bare'],
     );
+    // Servers require the type object at the root.
+    assert.deepEqual(functionsOf(sent)[2]?.parameters, { type: 'object', properties: {} });
     assert.deepEqual(sent.messages, [{ role: 'user', content: 'hi' }]);
   });
 });

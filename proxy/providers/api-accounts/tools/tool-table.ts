@@ -158,10 +158,15 @@ function addFunction(table: ToolTable, tool: JsonObject, namespace: string | und
   table.declare({ type: 'function', name, namespace }, { ...definition, strict: typeof strict === 'boolean' ? strict : undefined });
 }
 
-const schemaOf = ({ parameters }: JsonObject): { readonly parameters: JsonObject; readonly strict: undefined } => ({
-  parameters: isObject(parameters) ? parameters : NO_PARAMETERS,
-  strict: undefined,
-});
+/**
+ * The schema of the arguments. Servers require the type object at its root. A rule has added the type to tools of the turn, but not to those
+ * that items add (Q31). A strict schema stays as it is.
+ */
+function schemaOf({ parameters, strict }: JsonObject): { readonly parameters: JsonObject; readonly strict: undefined } {
+  if (!isObject(parameters)) return { parameters: NO_PARAMETERS, strict: undefined };
+  const isWhole = parameters.type !== undefined || strict === true;
+  return { parameters: isWhole ? parameters : { ...NO_PARAMETERS, ...parameters }, strict: undefined };
+}
 
 const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
