@@ -5,7 +5,7 @@ import { joinInParts } from '../../base/bytes/join-in-parts.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import { type CarrierFailure, carrierFailure, type Failure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
-import { type JsonObject, parsedObject } from '../../turn/json/json.ts';
+import { isList, type Json, type JsonObject, parsedObject } from '../../turn/json/json.ts';
 import { scanOf } from '../../turn/json/json-bounds.ts';
 import { LARGE, parseLargeJson } from '../../turn/json/large-json.ts';
 import { PARSED_COPIES, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
@@ -175,8 +175,9 @@ export class WholeReply implements ByteReader {
       context.settle({ kind: 'failed', failure });
       return;
     }
-    // Turns of the compatible surface are sent as streams, so one body is an answer only for a client that did not ask for a stream.
-    if (!json || (!relaysWholeAnswers && this.#client.streams)) {
+    // Turns of the compatible surface are sent as streams, so one body is an answer only for a client that did not ask for a stream, and
+    // only if it is a response.
+    if (!json || (!relaysWholeAnswers && (this.#client.streams || !isEnded(json)))) {
       context.settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
@@ -228,6 +229,7 @@ export class WholeReply implements ByteReader {
     const options = { ...turn.answerHeaderOptions, as: 'other', responseId: undefined } as const;
     const answer = turn.answerOf(
       failure ? surface.failureEvent(json, turn.named(failure), known, options) : surface.endOf(json, known, options),
+      failure ? undefined : turn.collector(),
     );
     const { status, headers } = this.#head;
     // Text is preferred, because Node writes it in one piece with the head, and bytes separately.
@@ -235,6 +237,12 @@ export class WholeReply implements ByteReader {
     return () => this.#client.answer(status, headers, out);
   }
 }
+
+/** The states of a response that is an answer. Some servers state none. */
+const ENDED: ReadonlySet<Json | undefined> = new Set([undefined, null, 'completed', 'incomplete']);
+
+/** Whether a body is a response that has ended well. Any other JSON object is no answer to a turn (Q3). */
+const isEnded = ({ object, output, status }: JsonObject): boolean => (object === 'response' || isList(output)) && ENDED.has(status);
 
 /** Matches types of text answers. An HTML page is not an answer of a provider, and a stream of events was not requested. */
 const TEXT = /^text\/(?!html|event-stream)/;

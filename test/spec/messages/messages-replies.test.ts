@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { signatureOf } from '../../../proxy/surfaces/messages/signature.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
-import { replyBytes, replyEvents } from '../../support/rehearsal-replies.ts';
+import { replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 import { MESSAGES, messagesBody } from './messages-body.ts';
 
 let gate: TestGateway;
@@ -240,6 +240,20 @@ describe('[AM51] [AM52] [AM56] a stream and a whole message are the same', () =>
       { tools: TOOLS },
     );
     assert.deepEqual(message.content, [toolUse, { ...toolUse, id: 'call_2', input: {} }]);
+  });
+
+  test('[AM23] [AM56] one body of an account that does not stream', async () => {
+    const { response } = completed([reasoning, said('Hi.'), call], { object: 'response', model: 'own-name' });
+    gate.upstream.next('north', replyJson(response as JsonObject));
+    const body = ask({ thinking: { type: 'adaptive' }, tools: TOOLS });
+    const { status, headers, json, text: got } = await gate.send(MESSAGES, { body });
+    assert.deepEqual([status, headers.get('content-type'), json.type, json.model], [200, 'application/json', 'message', 'model-a'], got);
+    assert.deepEqual(json.content.slice(1), [textBlock('Hi.'), toolUse]);
+    assert.deepEqual([json.content[0].type, json.content[0].thinking, json.stop_reason], ['thinking', 'One.\n\nTwo.', 'tool_use']);
+    assert.deepEqual([json.usage.input_tokens, json.usage.cache_read_input_tokens, json.usage.output_tokens], [40, 60, 20]);
+    gate.upstream.next('north', replyJson(response as JsonObject));
+    const stopped = await gate.send(MESSAGES, { body: { ...body, stop_sequences: ['i.'] } });
+    assert.deepEqual([stopped.json.stop_reason, stopped.json.stop_sequence], ['stop_sequence', 'i.']);
   });
 
   test('[AM54] items in the terminal event alone', async () => {

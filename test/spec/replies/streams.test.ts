@@ -419,6 +419,14 @@ describe('collected public answers', () => {
       502,
       'upstream_error',
     ],
+    ...[{}, { error: 'No.' }, { detail: 'No.', status: 400 }, { object: 'error', message: 'No.' }, { ...response('queued') }].map(
+      (body): readonly [string, Parameters<TestGateway['upstream']['next']>[1], number, string] => [
+        `whose one body is no response that has ended, ${JSON.stringify(body).slice(0, 40)}`,
+        replyJson(body),
+        502,
+        'upstream_error',
+      ],
+    ),
     ['whose terminal event has no response', replyEvents([delta(1), { type: 'response.completed' }]), 502, 'upstream_error'],
   ];
   for (const [what, script, status, code] of ENDINGS) {
