@@ -1,6 +1,7 @@
 // Writes the batches of a queue, one at a time and in order. A batch is written when it is full, when its first row has waited long enough, or
 // at once if a caller waits for a row.
 import type { Guard, RowBatch } from '../driver.ts';
+import type { StoreError } from '../errors.ts';
 import { Retry, type RetryOptions } from './retry.ts';
 import { batchOf, type Entry, type Queue, rowsByTable } from './write-queue.ts';
 import type { WriterStats } from './writer-stats.ts';
@@ -114,16 +115,20 @@ export class BatchLoop {
       const apart = rowsByTable(first).map(([table, row]) => ({ table, row }));
       this.#inFlight = [...apart, ...this.#inFlight.slice(1)];
       for (const one of apart) await this.#settle([one]);
+      this.#settled(first, failure);
       return;
     }
     this.#inFlight = this.#inFlight.slice(entries.length);
     if (failure?.code !== 'lost')
       this.#counts[failure ? (failure.code === 'bad_row' ? 'rejected' : 'dropped') : 'written'] += countOf(entries);
-    for (const { settled, isUrgent } of entries) {
-      if (isUrgent) this.#awaited--;
-      if (failure) settled?.reject(failure);
-      else settled?.resolve();
-    }
+    for (const entry of entries) this.#settled(entry, failure);
+  }
+
+  /** Tells the callers that wait for an entry. */
+  #settled({ settled, isUrgent }: Entry, failure: StoreError | undefined): void {
+    if (isUrgent) this.#awaited--;
+    if (failure) settled?.reject(failure);
+    else settled?.resolve();
   }
 }
 

@@ -1,14 +1,15 @@
 // The batched writer in isolation, with a disk that the test controls.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { StoreError } from '../../../store/errors.ts';
 import type { UsageHourRow, UsageRow } from '../../../store/schema/rows.ts';
 import { attempts, audit, catalog, pins, requests, usage, usageHours } from '../../../store/schema/tables.ts';
 import { hourRowOf } from '../../../store/schema/usage-sums.ts';
 import type { Notice } from '../../../store/writing/notice.ts';
 import { Writer, type WriterOptions } from '../../../store/writing/writer.ts';
-import { PATIENCE_MS } from '../../support/until.ts';
+import { holdTime } from '../../support/clocks/held-time.ts';
+import { PATIENCE_MS, until } from '../../support/until.ts';
 import { attemptRow, auditEntry, pinRow, requestRow, usageRow } from '../samples.ts';
 
 /** No test lasts so long. */
@@ -19,13 +20,13 @@ function disk() {
   const state = {
     batches: [] as string[][],
     error: undefined as StoreError | undefined,
-    triedAt: [] as number[],
+    tries: 0,
     busy: false,
     async write(batch: ReadonlyMap<unknown, readonly object[]>) {
       assert.equal(state.busy, false, 'one batch at a time');
       state.busy = true;
-      state.triedAt.push(performance.now());
-      await sleep(1);
+      state.tries += 1;
+      await setImmediate();
       state.busy = false;
       const rows = [...batch.values()].flat() as { readonly id?: string; readonly hash?: string; readonly request_id?: string }[];
       const seen = rows.map(({ id, hash, request_id }) => id ?? hash ?? request_id ?? '');
@@ -54,8 +55,9 @@ const auditRow = (id: string) => ({ ...auditEntry(), id });
 const hourOf = (account: string) => hourRowOf({ row: requestRow({ account }), attempts: [] });
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => requestRow({ id: `r${n}` }));
 const names = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
-const until = async (holds: () => boolean) => {
-  while (!holds()) await sleep(1);
+/** Resolves when the writer has done everything that needs no timer. A batch on this disk takes one turn of the event loop. */
+const quiet = async () => {
+  for (let turns = 0; turns < 20; turns++) await setImmediate();
 };
 const sizes = (batches: readonly (readonly string[])[]) => batches.map(({ length }) => length);
 
@@ -63,25 +65,26 @@ test('every 200 rows are a batch, and the remaining ones wait for the timer', as
   const { write, batches } = disk();
   const writer = writerOn(write, { flushMs: LONG_MS });
   for (const row of numbered(450)) writer.append(requests, row);
-  await until(() => batches.length === 2);
-  await sleep(10);
+  await quiet();
   assert.deepEqual(sizes(batches), [200, 200]);
   for (const row of numbered(149)) writer.append(requests, row);
-  await sleep(10);
+  await quiet();
   assert.equal(batches.length, 2, '199 rows wait');
   writer.append(requests, requestRow({ id: 'the 200th' }));
-  await until(() => batches.length === 3);
+  await quiet();
   assert.deepEqual(batches[2], [...names(numbered(450)).slice(400), ...names(numbered(149)), 'the 200th']);
   assert.equal(writer.stats().written, 600);
 });
 
-test('a row without others is written when it has waited long enough', async () => {
+test('a row without others is written when it has waited long enough', async (context) => {
+  const pass = holdTime(context, 1);
   const { write, batches } = disk();
   const writer = writerOn(write, { flushMs: 30 });
-  const start = performance.now();
   writer.append(requests, requestRow());
-  await until(() => batches.length === 1);
-  assert.ok(performance.now() - start >= 29);
+  await pass(29);
+  assert.equal(batches.length, 0);
+  await pass(1);
+  assert.equal(batches.length, 1);
 });
 
 test('rows that are large fill a batch sooner', async () => {
@@ -107,22 +110,26 @@ test('a full queue drops log rows only, and counts them', async () => {
   writer.append(attempts, attemptRow());
   writer.put(pins, pinRow({ hash: 'p' }));
   const saved = writer.save(audit, auditRow('a'));
-  await sleep(5);
+  await quiet();
   assert.equal(writer.stats().dropped, 6);
   state.error = undefined;
   await saved;
   assert.deepEqual(state.batches.flat(), [...names(numbered(10)), 'p', 'a']);
 });
 
-test('a failing disk is tried again with longer and longer pauses, throws nothing, and shows in the counters', async () => {
+test('a failing disk is tried again with longer and longer pauses, throws nothing, and shows in the counters', async (context) => {
+  const pass = holdTime(context, 1);
   const state = disk();
   state.error = full;
   const writer = writerOn(state.write, { flushMs: 1, retryMs: [10, 20] });
   writer.append(requests, requestRow());
-  await until(() => state.triedAt.length === 4);
-  const gaps = state.triedAt.slice(1).map((at, n) => at - (state.triedAt[n] ?? 0));
-  for (const [n, least] of [10, 20, 20].entries()) assert.ok((gaps[n] ?? 0) >= least - 1, `pauses of ${gaps}`);
-  await sleep(2);
+  for (const [n, pause] of [1, 10, 20, 20].entries()) {
+    await pass(pause - 1);
+    assert.equal(state.tries, n, 'in the pause');
+    await pass(1);
+    assert.equal(state.tries, n + 1);
+  }
+  await quiet();
   assert.deepEqual(writer.stats(), { queued: 1, written: 0, dropped: 0, rejected: 0, failures: 4, last_error: 'full', failing_since: 77 });
   state.error = undefined;
   assert.equal(await writer.flush(PATIENCE_MS), true);
@@ -137,19 +144,19 @@ test('a failing disk is tried again with longer and longer pauses, throws nothin
   });
 });
 
-test('many callers that wait for a failing disk do not cause more tries', async () => {
+test('many callers that wait for a failing disk do not cause more tries', async (context) => {
+  const pass = holdTime(context, 1);
   const state = disk();
   state.error = full;
   const writer = writerOn(state.write, { retryMs: [30, 30] });
-  const start = performance.now();
   const saved: Promise<void>[] = [];
   for (let n = 0; n < 50; n++) {
     saved.push(writer.save(audit, auditRow(`a${n}`)));
-    await sleep(1);
+    await pass(1);
   }
-  const tries = state.triedAt.length;
-  assert.ok(tries <= 3 + (performance.now() - start) / 30, `${tries} tries`);
+  assert.ok(state.tries <= 3 + 50 / 30, `${state.tries} tries`);
   state.error = undefined;
+  await pass(30);
   await Promise.all(saved);
 });
 
@@ -179,7 +186,7 @@ test('a newer row of a key whose older row is being written comes after it, also
   });
   state.error = full;
   const first = writer.save(pins, pinRow({ account: 'one' }));
-  await sleep(3);
+  await quiet();
   const second = writer.save(pins, pinRow({ account: 'two' }));
   state.error = undefined;
   await Promise.all([first, second]);
@@ -231,9 +238,9 @@ test('the operator is notified once that writes fail, once that they succeed aga
   await assert.rejects(writer.save(audit, auditRow('bad')), { code: 'bad_row' });
   for (const code of ['full', 'locked'] as const) {
     state.error = new StoreError(code, 'SQLite');
-    const tries = state.triedAt.length;
+    const { tries } = state;
     const saved = writer.save(audit, auditRow(code));
-    await until(() => state.triedAt.length === tries + 3);
+    await until('three tries', () => state.tries >= tries + 3 || undefined);
     state.error = undefined;
     await saved;
   }
@@ -256,11 +263,11 @@ test('the operator is not notified of failures that are reported elsewhere, but 
     ['unreachable', 'not_writable'],
   ] as const) {
     state.error = new StoreError(first, 'PostgreSQL');
-    const tries = state.triedAt.length;
+    const { tries } = state;
     const saved = writer.save(audit, auditRow(`${first} ${second}`));
-    await until(() => state.triedAt.length === tries + 2);
+    await until('two tries', () => state.tries >= tries + 2 || undefined);
     state.error = new StoreError(second, 'PostgreSQL');
-    await until(() => state.triedAt.length === tries + 4);
+    await until('two more', () => state.tries >= tries + 4 || undefined);
     state.error = undefined;
     await saved;
   }
@@ -291,26 +298,29 @@ test('many flushes, saves and a close at once end together, with every row writt
   });
 });
 
-test('close gives up at its deadline, counts the lost rows, and rejects waiting callers', async () => {
+test('close gives up at its deadline, counts the lost rows, and rejects waiting callers', async (context) => {
+  const pass = holdTime(context, 1);
   const state = disk();
   state.error = full;
   const writer = writerOn(state.write, { batchRows: 10 });
   for (const row of numbered(25)) writer.append(requests, row);
   const saved = assert.rejects(writer.save(audit, auditRow('a')), { code: 'closed' });
-  assert.equal(await writer.close(20), 26);
+  const closed = writer.close(20);
+  await pass(20);
+  assert.equal(await closed, 26);
   await saved;
   const { queued, written, dropped } = writer.stats();
   assert.deepEqual({ queued, written, dropped }, { queued: 0, written: 0, dropped: 26 });
-  const tries = state.triedAt.length;
-  await sleep(50);
-  assert.equal(state.triedAt.length, tries);
+  const { tries } = state;
+  await pass(50);
+  assert.equal(state.tries, tries);
 });
 
 test('[Q18] the usage of turns and their rows are in the same batch, however batches are cut', async () => {
   const stored: { rows: number; requests: number }[] = [];
   const writer = writerOn(
     async (batch) => {
-      await sleep(1);
+      await setImmediate();
       const rows = batch.get(requests)?.length ?? 0;
       const sums = (batch.get(usage) ?? []) as readonly UsageRow[];
       assert.ok(sums.length <= 2, 'one row for each key');
@@ -327,7 +337,7 @@ test('[Q18] the usage of turns and their rows are in the same batch, however bat
         [attempts, attemptRow({ request_id: `r${n}` })],
       ],
     );
-    if (n % 10 === 0) await sleep(2);
+    if (n % 10 === 0) await quiet();
   }
   assert.equal(await writer.close(PATIENCE_MS), 0);
   assert.ok(stored.length > 10);
@@ -349,10 +359,14 @@ test('[Q18] usage is kept where its log rows are dropped, or can never be writte
     batches.flat().filter((id) => id !== ''),
     ['r0'],
   );
-  const writer = writerOn(write);
+  const writer = writerOn(write, { flushMs: LONG_MS });
   writer.putTogether([usage, usageRow({ requests: 1 })], [[requests, requestRow({ id: 'bad' })]]);
-  assert.equal(await writer.close(PATIENCE_MS), 0);
+  assert.equal(await writer.flush(1_000), true, 'nothing is left to wait for');
   assert.deepEqual([writer.stats().written, writer.stats().rejected], [1, 1]);
+  writer.append(requests, requestRow({ id: 'later' }));
+  await quiet();
+  assert.equal(writer.stats().queued, 1, 'nobody waits for it');
+  assert.equal(await writer.close(PATIENCE_MS), 0);
 });
 
 test('sums that many turns add to are written once for all of them, at the latest with a flush', async () => {
@@ -367,7 +381,7 @@ test('sums that many turns add to are written once for all of them, at the lates
   for (let n = 0; n < 100; n++) {
     writer.append(requests, requestRow({ id: `r${n}` }));
     writer.gather(usageHours, hourOf(n % 2 === 0 ? 'east' : 'west'));
-    if (n % 10 === 0) await until(() => writer.stats().queued <= 2);
+    if (n % 10 === 0) await until('a batch', () => writer.stats().queued <= 2 || undefined);
   }
   assert.equal(written.length, 0);
   await writer.flush(PATIENCE_MS);
@@ -390,7 +404,7 @@ test('sums are written without a flush when they have been gathered for long eno
   const { write, batches } = disk();
   const writer = writerOn(write, { flushMs: 1, gatherMs: 1 });
   writer.gather(usageHours, hourOf('east'));
-  await until(() => batches.length === 1);
+  await until('the sums', () => batches.length === 1 || undefined);
   assert.equal(await writer.close(PATIENCE_MS), 0);
 });
 
