@@ -3,12 +3,16 @@ import type { LoadedConfig } from '../config/config.ts';
 import { isApiAccount } from '../turn/provider/api-account.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { CatalogAnswer } from '../turn/provider/reads.ts';
+import type { AccountConfig } from '../turn/settings.ts';
 import { asUnavailable } from '../upstream/account-credentials.ts';
+import type { CallBounds } from '../upstream/call.ts';
 import type { OwnCalls } from '../upstream/credentials/own-calls.ts';
 
 const BOUNDS = { bytes: 16_777_216, ms: 30_000 };
 /** The bounds for the list of an API account (AA8). */
 const API_BOUNDS = { ...BOUNDS, bytes: 4_194_304 };
+
+export const catalogBounds = (account: AccountConfig): CallBounds => (isApiAccount(account) ? API_BOUNDS : BOUNDS);
 
 export interface CatalogReadTools {
   readonly loaded: () => LoadedConfig;
@@ -20,7 +24,7 @@ export async function requestCatalog(id: string, { loaded, providerOf, calls }: 
   const { accounts, wire } = loaded().config;
   const account = accounts.find((one) => one.id === id);
   if (!account) throw new Error('unknown account');
-  const bounds = isApiAccount(account) ? API_BOUNDS : BOUNDS;
+  const bounds = catalogBounds(account);
   const { catalog } = providerOf(account);
   return catalog.read((path, from) => calls.get(id, path, bounds, from), { account, wire }).catch(notAsked);
 }

@@ -10,9 +10,8 @@ import { ownRequestHeaders } from '../../turn/wire/own-request.ts';
 import { type AccountHeaders, CredentialUnavailable } from '../../upstream/account-credentials.ts';
 import { call } from '../../upstream/call.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
+import { catalogBounds } from '../catalog-read.ts';
 import { testFailure, testStep } from './test-step.ts';
-
-const BOUNDS = { bytes: 16_777_216, ms: 30_000 };
 
 /** The most models that a step names. */
 const NAMED_MODELS = 5;
@@ -67,6 +66,7 @@ export async function modelsStep(account: AccountConfig, reading: ListReading): 
   if (isApiAccount(account) && account.read_models === false) return undefined;
   const { clock, provider, upstream, wire } = reading;
   const began = clock.now();
+  const bounds = catalogBounds(account);
   const headers = { ...ownRequestHeaders(account), ...reading.headers };
   const named = () => ({ step: 'models', ms: clock.now() - began }) as const;
   const failed = (...failure: Parameters<typeof testFailure>): AccountTestStep =>
@@ -74,10 +74,10 @@ export async function modelsStep(account: AccountConfig, reading: ListReading): 
   upstream.lease();
   try {
     const read = provider.catalog.read(
-      (path, from = 'base') => call(upstream.carrier, { method: 'GET', path, from, headers, body: null }, BOUNDS),
+      (path, from = 'base') => call(upstream.carrier, { method: 'GET', path, from, headers, body: null }, bounds),
       { account, wire },
     );
-    const answer = await withDeadline(read, clock, BOUNDS.ms);
+    const answer = await withDeadline(read, clock, bounds.ms);
     if (answer === LATE) return failed('timeout', { message: 'no list was answered in time' });
     const { status, body, refusal = 'status' } = answer;
     if (status === 401 || (status === 403 && refusal !== 'challenge_page')) {

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
 import { poolgate, type Ran } from '../../cli/run.ts';
 import { fileWith, SMALL } from '../../config/files.ts';
+import { answers, startPlatform } from '../../providers/responses/platform.ts';
 import { bearerOf, type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { selfSigned } from '../../support/network/certificate.ts';
 import { httpProxy } from '../../support/network/proxies.ts';
@@ -166,6 +167,18 @@ test('[AA87] without a turn the models are read; wrong usage and unknown names a
   assert.deepEqual([(await run('box', '--no-turn', '--tools')).code, (await run('box', '--nope')).code], [2, 2]);
   assert.equal((await run('bxo')).err, "there is no account 'bxo'; did you mean 'box'?\n");
   assert.equal((await run('box', '--model', 'no-such')).err, "account 'box' has no model 'no-such'\n");
+});
+
+test('[AA8] [AA87] a list that is too large for the gateway is a problem, although the account answers it', async (context) => {
+  const platform = await startPlatform();
+  context.after(() => platform.close());
+  const model = { id: 'own-a', object: 'model', description: 'x'.repeat(5_000_000) };
+  platform.reading.set('/v1/models', answers(200, { object: 'list', data: [model] }));
+  const box = { id: 'box', label: 'box', api: 'responses', base_url: platform.url, credential: 'none' };
+  const { run } = await tried(context, box);
+  const { code, out } = await run('box', '--no-turn');
+  assert.equal(code, 1, out);
+  assert.match(out, /^problem +models: /m);
 });
 
 test('[AA87] without a running gateway it reads the models by itself, and says that the turn needs one', async (context) => {
