@@ -5,7 +5,7 @@ import type { Manners } from './account/manners.ts';
 
 /** Refuses a request: it becomes the provider's answer. */
 export class SimulatedError extends Error {
-  override readonly name = 'ProviderError';
+  override readonly name = 'SimulatedError';
   readonly status: number;
   readonly code: string | null;
   readonly param: string | null;

@@ -12,7 +12,7 @@ import { HttpLine } from './delivery/http-line.ts';
 import type { PausedAnswers } from './faults/paused-answers.ts';
 import type { Authorization } from './login/authorization.ts';
 import { catalogOf, modelsWithin } from './model/sample-models.ts';
-import { type RequestEnd, readBody } from './received-request.ts';
+import { type RequestEnd, receivedBody } from './received-request.ts';
 import { type ExchangeOptions, Exchanges, type Recipient } from './shared-exchanges.ts';
 
 export interface ProviderOptions extends ExchangeOptions {
@@ -123,7 +123,7 @@ export class Provider {
     // An error of a socket that the client closed needs no handling, because `close` follows it.
     response.on('error', () => undefined);
 
-    const { body, isComplete } = await readBody(message);
+    const { body, isComplete } = await receivedBody(message);
     const { method = '', url = '', headers, rawHeaders } = message;
     const arrived = { method, url, headers, rawHeaders, body, isComplete, connection: 0, isUpgrade: false, closed };
     const request = this.#exchanges.receive(running, arrived);

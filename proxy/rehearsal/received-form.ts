@@ -2,7 +2,7 @@
 import { SimulatedError } from './provider-error.ts';
 import type { ReceivedRequest } from './received-request.ts';
 
-/** @throws ProviderError if the body is not a form */
+/** @throws SimulatedError if the body is not a form */
 export async function formOf({ body, headers }: ReceivedRequest): Promise<FormData> {
   const type = headers['content-type'] ?? '';
   if (!type.startsWith('multipart/form-data')) throw new SimulatedError(415, 'unsupported_media_type', 'The request is a form.');

@@ -48,7 +48,7 @@ const DECODERS: ReadonlyMap<string, (bytes: Buffer) => Promise<Buffer>> = new Ma
 ]);
 
 /** Reads the body to its end, or to the point where the client closed the connection, and decodes it if that is possible. */
-export async function readBody(request: IncomingMessage): Promise<{ readonly body: Buffer; readonly isComplete: boolean }> {
+export async function receivedBody(request: IncomingMessage): Promise<{ readonly body: Buffer; readonly isComplete: boolean }> {
   const arrived = await bytesOf(request);
   const decode = DECODERS.get(request.headers['content-encoding'] ?? '');
   if (decode === undefined || !arrived.isComplete) return arrived;
@@ -62,13 +62,4 @@ function bytesOf(request: IncomingMessage): Promise<{ readonly body: Buffer; rea
     request.on('end', () => resolve({ body: Buffer.concat(chunks), isComplete: true }));
     request.on('error', () => resolve({ body: Buffer.concat(chunks), isComplete: false }));
   });
-}
-
-export function parseJson(body: Buffer): Json | undefined {
-  if (body.length === 0) return undefined;
-  try {
-    return JSON.parse(body.toString()) as Json;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 // What all exchanges of a provider share, over HTTP and on websockets: request numbers, observation, answers and the clock.
 import { type Clock, systemClock } from '../base/time/clock.ts';
+import { type Json, parsedJson } from '../turn/json/json.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { SimulatedAccount } from './account/simulated-account.ts';
 import type { DeliveryContext } from './delivery/delivery.ts';
@@ -9,7 +10,7 @@ import { PausedAnswers } from './faults/paused-answers.ts';
 import { IdSequence } from './model/id-sequence.ts';
 import type { SampleCatalog } from './model/sample-models.ts';
 import type { Anchors } from './model/turn-request.ts';
-import { parseJson, type ReceivedRequest } from './received-request.ts';
+import type { ReceivedRequest } from './received-request.ts';
 
 export const neutralWords: WireWords = {
   agent: 'agent',
@@ -68,7 +69,7 @@ export class Exchanges {
   /** Numbers the request and passes it to the observer. */
   receive({ account, endpoints }: Recipient, { url, isTurn, ...arrived }: ArrivedRequest): ReceivedRequest {
     const [path = '', query = ''] = url.split('?', 2);
-    const json = parseJson(arrived.body);
+    const json = parsedJson(arrived.body.toString()) as Json | undefined;
     const counts = isTurn ?? endpoints.get(endpointKey({ ...arrived, path }))?.isTurn === true;
     this.#received += 1;
     if (counts) account.turns += 1;

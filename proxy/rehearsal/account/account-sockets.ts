@@ -2,14 +2,14 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { isObject, type Json, type JsonObject, parsedJson } from '../../turn/json/json.ts';
 import type { SimulatedAnswer } from '../delivery/answer.ts';
 import { deliver, wait } from '../delivery/delivery.ts';
 import { frameSteps, limitFrame, refusalFrame } from '../delivery/frame-steps.ts';
 import { faultOfKind } from '../faults/fault.ts';
 import { RunningTurn } from '../model/running-turn.ts';
 import { toolsItems } from '../model/turn-request.ts';
-import { parseJson, type ReceivedRequest, type RequestEnd } from '../received-request.ts';
+import type { ReceivedRequest, RequestEnd } from '../received-request.ts';
 import type { Exchanges, Recipient } from '../shared-exchanges.ts';
 import { AccountSocket } from './account-socket.ts';
 import { answerControl, isControl, steeredInput, unusedSteers } from './control-frames.ts';
@@ -105,7 +105,7 @@ export class AccountSockets {
 
   async #serve(socket: AccountSocket, message: IncomingMessage, body: Buffer, isBinary: boolean): Promise<void> {
     const { url = '', headers, rawHeaders } = message;
-    const json = isBinary ? undefined : parseJson(body);
+    const json = isBinary ? undefined : (parsedJson(body.toString()) as Json | undefined);
     const control = this.#recipient.account.manners.controlFrames && isControl(json) ? json : undefined;
     const isTurn = isObject(json) && json.type === 'response.create';
     const wrong =

@@ -15,6 +15,7 @@ import { simulatedUsage, simulatePrewarm, simulateTurn } from '../model/simulate
 import { toolsItems } from '../model/turn-request.ts';
 import { BearerRefused, ProviderDetail, SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
+import { objectBody } from '../request-refusals.ts';
 import type { Manners } from './manners.ts';
 import { catalogAnswer, refuseOldVersion } from './simulated-catalog.ts';
 import { FILES, FINISH, UPLOADS } from './simulated-files.ts';
@@ -136,16 +137,14 @@ function compact(context: RequestContext): SimulatedAnswer {
 function image(context: RequestContext, route: 'generations' | 'edits'): SimulatedAnswer {
   const { json, headers } = context.request;
   const isForm = headers['content-type']?.startsWith('multipart/form-data') === true;
-  if (!isForm && !isObject(json)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
-  const body = isObject(json) ? json : undefined;
+  const body = isForm && !isObject(json) ? undefined : objectBody(json);
   const answer = nativeImageAnswer(body, route, Math.floor(context.now / 1000));
   return { ...answer, headers: { ...answer.headers, ...turnHeaders(context, body ?? {}) } };
 }
 
-/** The body of a turn that has passed the account's checks. @throws ProviderError */
+/** The body of a turn that has passed the account's checks. @throws SimulatedError */
 function checkedBody({ request, account, catalog, wire, anchors }: RequestContext): JsonObject {
-  const body = request.json;
-  if (!isObject(body)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
+  const body = objectBody(request.json);
   if (account.settings.strict ?? true) {
     const isCompact = request.path.endsWith('/compact');
     checkTurn({

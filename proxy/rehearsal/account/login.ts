@@ -98,7 +98,7 @@ export class SimulatedLogin {
 
   /**
    * Answers a refresh request and spends its refresh token.
-   * @throws ProviderError
+   * @throws SimulatedError
    */
   refreshed(body: Json | undefined, ids: IdSequence, now: number): IssuedTokens {
     const { refresh_token, client_id, grant_type }: JsonObject = isObject(body) ? body : {};

@@ -71,7 +71,7 @@ export class SimulatedAccount {
     return (this.settings.strict ?? true) && !(this.settings.api && this.settings.profile?.acceptsAll === true);
   }
 
-  /** Checks the credential in the headers. @param now Unix milliseconds @throws BearerRefused, or ProviderError for a polite account */
+  /** Checks the credential in the headers. @param now Unix milliseconds @throws BearerRefused, or SimulatedError for a polite account */
   checkCredential(headers: IncomingHttpHeaders, now: number): void {
     const { credential, credentialHeader } = this.settings;
     const { authorization } = headers;

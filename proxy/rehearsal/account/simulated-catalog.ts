@@ -11,7 +11,7 @@ const ALL = '0.0.0';
 /**
  * The answer to `GET …/models`.
  * @param isVersioned whether the list depends on `client_version`, which the read then has to state
- * @throws ProviderError if a read states no version, or a malformed one
+ * @throws SimulatedError if a read states no version, or a malformed one
  */
 export function catalogAnswer(catalog: SampleCatalog, { headers, query }: ReceivedRequest, isVersioned: boolean): SimulatedAnswer {
   const { body, etag } = isVersioned ? listedFor(catalog, new URLSearchParams(query).get('client_version')) : catalog;

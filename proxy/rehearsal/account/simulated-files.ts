@@ -5,6 +5,7 @@ import { asString, isObject } from '../../turn/json/json.ts';
 import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import { SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
+import { missingParameter } from '../request-refusals.ts';
 import type { Manners } from './manners.ts';
 
 /** One file, with the names that its creation uses. */
@@ -33,9 +34,9 @@ export class SimulatedFiles {
   /** `POST /backend-api/files`. */
   create({ headers, json }: ReceivedRequest, id: string): SimulatedAnswer {
     const { file_name, file_size, use_case } = isObject(json) ? json : {};
-    if (typeof file_name !== 'string' || file_name === '') throw missing('file_name');
-    if (typeof file_size !== 'number') throw missing('file_size');
-    if (typeof use_case !== 'string') throw missing('use_case');
+    if (typeof file_name !== 'string' || file_name === '') throw missingParameter('file_name');
+    if (typeof file_size !== 'number') throw missingParameter('file_size');
+    if (typeof use_case !== 'string') throw missingParameter('use_case');
     this.#byId.set(id, { name: file_name, size: file_size, uploaded: undefined, asked: 0 });
     const uploadUrl = `http://${headers.host}${UPLOADS}${id}?signature=${id}`;
     return jsonAnswer(200, { status: 'success', file_id: id, upload_url: uploadUrl });
@@ -81,9 +82,6 @@ export class SimulatedFiles {
 export const FILES = '/backend-api/files/';
 export const FINISH = '/uploaded';
 export const UPLOADS = '/rehearsal-uploads/';
-
-const missing = (param: string): SimulatedError =>
-  new SimulatedError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
 
 /** The ids of files that the input names, with their paths. */
 export function* filesIn(value: Json | undefined, path: string): Generator<{ readonly id: string; readonly path: string }> {

@@ -1,11 +1,11 @@
 // The endpoints of a simulated account of another API, below /v1. Its preset's `serves` decides which of them exist (AA90).
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import { jsonAnswer, type RefusalForm, type SimulatedAnswer, withContentFaults } from '../delivery/answer.ts';
 import { Endpoints, type RequestContext, type SimulatedEndpoint } from '../endpoint-table.ts';
 import type { Fault, RefuseFault } from '../faults/fault.ts';
 import { simulatedRefusal } from '../faults/upgrade-refusals.ts';
 import { transcript } from '../model/simulated-transcript.ts';
-import { SimulatedError } from '../provider-error.ts';
+import { objectBody } from '../request-refusals.ts';
 import type { ApiSettings } from './api-settings.ts';
 import { chatAnswer } from './chat/chat-answer.ts';
 import { withChatFaults } from './chat/chat-faults.ts';
@@ -48,7 +48,7 @@ export function apiEndpoints(settings: ApiSettings): Endpoints {
     }
   }
   if (serves.includes('compact') && compact === 'route') turn('POST /responses/compact', (context) => compactAnswer(context, settings));
-  if (serves.includes('embeddings')) turn('POST /embeddings', (context) => jsonAnswer(200, embeddings(objectOf(context))));
+  if (serves.includes('embeddings')) turn('POST /embeddings', ({ request }) => jsonAnswer(200, embeddings(objectBody(request.json))));
   if (serves.includes('images')) {
     turn('POST /images/generations', (context) => imageAnswer(context.request, 'generations', context.now));
     turn('POST /images/edits', (context) => imageAnswer(context.request, 'edits', context.now));
@@ -107,11 +107,6 @@ const coded = (fault: Fault): Fault => (fault.kind === 'refuse' ? withCode(fault
 function withCode(fault: RefuseFault): RefuseFault {
   const code = fault.code ?? CODES[fault.status];
   return code === undefined ? fault : { ...fault, code };
-}
-
-function objectOf({ request }: RequestContext): JsonObject {
-  if (!isObject(request.json)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
-  return request.json;
 }
 
 const LIMITS = { requests: { limit: 10_000, reset: '6ms' }, tokens: { limit: 2_000_000, reset: '12ms' } } as const;

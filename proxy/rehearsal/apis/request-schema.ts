@@ -1,7 +1,8 @@
 // Checks a request against a JSON Schema. A refusal has the API's own words for an unknown member, a missing one or a wrong value.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { JsonObject } from '../../turn/json/json.ts';
-import { SimulatedError } from '../provider-error.ts';
+import type { SimulatedError } from '../provider-error.ts';
+import { missingParameter, refusedValue, unknownParameter } from '../request-refusals.ts';
 
 /** A JSON Schema as the program writes it. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -18,7 +19,7 @@ export class RequestSchema {
     this.#schema = schema;
   }
 
-  /** @throws ProviderError for the first member that is wrong */
+  /** @throws SimulatedError for the first member that is wrong */
   check(body: JsonObject): void {
     this.#check ??= ajv.compile(this.#schema);
     if (this.#check(body)) return;
@@ -35,20 +36,13 @@ const depthOf = ({ instancePath }: ErrorObject): number => instancePath.split('/
 
 function refusalOf({ keyword, params, instancePath, message }: ErrorObject): SimulatedError {
   const path = paramOf(instancePath);
-  if (keyword === 'additionalProperties') {
-    const param = member(path, String(params.additionalProperty));
-    return new SimulatedError(400, 'unknown_parameter', `Unknown parameter: '${param}'.`, param);
-  }
-  if (keyword === 'required') {
-    const param = member(path, String(params.missingProperty));
-    return new SimulatedError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
-  }
+  if (keyword === 'additionalProperties') return unknownParameter(member(path, String(params.additionalProperty)));
+  if (keyword === 'required') return missingParameter(member(path, String(params.missingProperty)));
   if (keyword === 'discriminator') return invalid(member(path, String(params.tag)), `'${String(params.tagValue)}' is not supported`);
   return invalid(path, message ?? 'it is not valid');
 }
 
-const invalid = (param: string, what: string): SimulatedError =>
-  new SimulatedError(400, 'invalid_value', `Invalid value for '${param}': ${what}.`, param);
+const invalid = (param: string, what: string): SimulatedError => refusedValue(param, `Invalid value for '${param}': ${what}.`);
 
 /** Turns `/messages/2/content` into `messages[2].content`. */
 const paramOf = (pointer: string): string =>
@@ -86,7 +80,7 @@ export const ANY_TEXT: JsonSchema = { type: 'string' };
 export const FLAG: JsonSchema = { type: 'boolean' };
 export const COUNT: JsonSchema = { type: 'integer', minimum: 1 };
 
-/** A text of at most so many characters. */
+/** A text of at most this number of characters. */
 export const textOfAtMost = (characters: number): JsonSchema => ({ type: 'string', minLength: 1, maxLength: characters });
 
 /** The members that both APIs name alike. */
@@ -104,4 +98,4 @@ export const SHARED_MEMBERS: JsonSchema = {
   parallel_tool_calls: FLAG,
 };
 
-export const EFFORTS = words('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max');
+export const EFFORT_WORD = words('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max');

@@ -22,7 +22,7 @@ const schema = new RequestSchema(
 
 const DIMENSIONS = 8;
 
-/** @throws ProviderError */
+/** @throws SimulatedError */
 export function embeddings(body: JsonObject): JsonObject {
   schema.check(body);
   if (body.model !== EMBEDDING_MODEL) throw new SimulatedError(404, 'model_not_found', 'The requested model does not exist.', 'model');

@@ -1,10 +1,10 @@
 // The image routes of a simulated platform, and the checks of their requests as JSON and as forms.
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import type { SimulatedAnswer } from '../delivery/answer.ts';
 import { nativeImageAnswer } from '../model/simulated-image.ts';
-import { SimulatedError } from '../provider-error.ts';
 import { formOf } from '../received-form.ts';
 import type { ReceivedRequest } from '../received-request.ts';
+import { missingParameter, objectBody, unknownParameter } from '../request-refusals.ts';
 import { FLAG, type JsonSchema, list, object, RequestSchema, TEXT, textOfAtMost, words } from './request-schema.ts';
 
 const PROMPT = textOfAtMost(32_000);
@@ -36,11 +36,10 @@ const SCHEMAS = {
   ),
 };
 
-/** @param now Unix milliseconds @throws ProviderError */
+/** @param now Unix milliseconds @throws SimulatedError */
 export async function imageAnswer(request: ReceivedRequest, route: 'generations' | 'edits', now: number): Promise<SimulatedAnswer> {
   const isForm = request.headers['content-type']?.startsWith('multipart/form-data') === true;
-  const body = isForm && route === 'edits' ? checkedForm(await formOf(request)) : request.json;
-  if (!isObject(body)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
+  const body = objectBody(isForm && route === 'edits' ? checkedForm(await formOf(request)) : request.json);
   if (!isForm) SCHEMAS[route].check(body);
   return nativeImageAnswer(body, route, Math.floor(now / 1000));
 }
@@ -48,19 +47,16 @@ export async function imageAnswer(request: ReceivedRequest, route: 'generations'
 /** The members of an edit whose images were sent as files. */
 function checkedForm(form: FormData): JsonObject {
   const images = [...form.getAll('image'), ...form.getAll('image[]')];
-  if (images.length === 0 || !images.every((image) => image instanceof File)) throw missing('image');
+  if (images.length === 0 || !images.every((image) => image instanceof File)) throw missingParameter('image');
   const known = new Set(['image', 'image[]', 'mask', 'input_fidelity', ...Object.keys(COMMON)]);
   for (const name of form.keys()) {
-    if (!known.has(name)) throw new SimulatedError(400, 'unknown_parameter', `Unknown parameter: '${name}'.`, name);
+    if (!known.has(name)) throw unknownParameter(name);
   }
   const prompt = form.get('prompt');
-  if (typeof prompt !== 'string') throw missing('prompt');
+  if (typeof prompt !== 'string') throw missingParameter('prompt');
   const text = (name: string): JsonObject => {
     const value = form.get(name);
     return typeof value === 'string' ? { [name]: value } : {};
   };
   return { prompt, images: ['file'], stream: form.get('stream') === 'true', ...text('size'), ...text('quality'), ...text('output_format') };
 }
-
-const missing = (param: string): SimulatedError =>
-  new SimulatedError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);

@@ -20,7 +20,7 @@ const MAX_OUTPUT = 32_000;
 /** The servers whose lists state the longest output. Undefined: an account whose address names no server. */
 const STATING: ReadonlySet<PresetName | undefined> = new Set([undefined, 'openrouter', 'groq']);
 
-/** @throws ProviderError if more output is requested than the list of the account states for its models */
+/** @throws SimulatedError if more output is requested than the list of the account states for its models */
 export function refuseLongOutput(asked: Json | undefined, param: string, { list }: ApiSettings): void {
   if (typeof asked !== 'number' || asked <= MAX_OUTPUT || !STATING.has(list)) return;
   throw new SimulatedError(400, 'invalid_value', `'${param}' is too large: this model has at most ${MAX_OUTPUT} output tokens.`, param);

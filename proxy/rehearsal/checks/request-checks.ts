@@ -3,6 +3,7 @@ import { asList, asString, isAbsent, isObject, type JsonObject } from '../../tur
 import { filesIn } from '../account/simulated-files.ts';
 import { endsInTrigger, toolLists } from '../model/turn-request.ts';
 import { modelRefusal, ProviderDetail, SimulatedError, unverifiedContent } from '../provider-error.ts';
+import { missingParameter, refuse } from '../request-refusals.ts';
 import { type CheckedTurn, isFrame } from './checked-turn.ts';
 import { refuseUnknownMembers, refuseUnpairedOutputs, refuseWrongRoles } from './conversation-checks.ts';
 import { refuseUnloweredSchemas } from './schema-keywords.ts';
@@ -28,13 +29,9 @@ const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
   },
 ];
 
-/** @throws ProviderError of the first check that fails */
+/** @throws SimulatedError of the first check that fails */
 export function checkTurn(turn: CheckedTurn): void {
   for (const check of CHECKS) check(turn);
-}
-
-function refuse(param: string, message: string, code = 'invalid_value'): never {
-  throw new SimulatedError(400, code, message, param);
 }
 
 function refuseWrongShapes({ body, account }: CheckedTurn): void {
@@ -50,7 +47,7 @@ function refuseWrongShapes({ body, account }: CheckedTurn): void {
 
 function refuseUnknownModel({ body, slugs, account }: CheckedTurn): void {
   const model = asString(body.model);
-  if (model === undefined) refuse('model', "Missing required parameter: 'model'.", 'missing_required_parameter');
+  if (model === undefined) throw missingParameter('model');
   if (!slugs.has(model)) throw modelRefusal(model, account.manners);
 }
 
@@ -58,11 +55,11 @@ function refuseUnknownModel({ body, slugs, account }: CheckedTurn): void {
 function refuseAnchor({ body, anchors }: CheckedTurn): void {
   if (isAbsent(body.previous_response_id)) return;
   if (anchors === undefined) throw new ProviderDetail(400, 'Unsupported parameter: previous_response_id');
-  if (!anchors.has(asString(body.previous_response_id) ?? '')) throw anchorNotFound(body);
+  if (!anchors.has(asString(body.previous_response_id) ?? '')) throw unknownAnchor(body);
 }
 
 /** The anchor of a frame is no response of its websocket (RB11). */
-export function anchorNotFound({ previous_response_id: anchor }: JsonObject): SimulatedError {
+export function unknownAnchor({ previous_response_id: anchor }: JsonObject): SimulatedError {
   const message = `Previous response with id '${asString(anchor) ?? ''}' not found.`;
   return new SimulatedError(400, 'previous_response_not_found', message, 'previous_response_id');
 }

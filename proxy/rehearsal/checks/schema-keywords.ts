@@ -20,7 +20,7 @@ const KEYWORDS: ReadonlyMap<string, 'none' | 'schema' | 'list' | 'named'> = new 
   ['definitions', 'named'],
 ]);
 
-/** @throws ProviderError `invalid_function_parameters` for the first non-strict function schema with one of the keywords */
+/** @throws SimulatedError `invalid_function_parameters` for the first non-strict function schema with one of the keywords */
 export function refuseUnloweredSchemas(tools: readonly Json[], path: string): void {
   for (const [i, tool] of tools.entries()) {
     if (!isObject(tool)) continue;

@@ -1,11 +1,9 @@
 // Turns the answer of a frame into the steps of its delivery on a websocket, with the faults of framing and delivery applied.
 import { frameBytes } from '../../base/bytes/frame-bytes.ts';
-import type { Json } from '../../turn/json/json.ts';
-import { isObject } from '../../turn/json/json.ts';
+import { isObject, type Json, parsedJson } from '../../turn/json/json.ts';
 import type { Manners } from '../account/manners.ts';
 import { type Fault, faultOfKind, type ReplyPosition } from '../faults/fault.ts';
 import { errorOf } from '../provider-error.ts';
-import { parseJson } from '../received-request.ts';
 import { malformedText, type SimulatedAnswer } from './answer.ts';
 import { type DeliveryStep, type Leaving, slowed, splitAt, stalled, withPositions } from './delivery-steps.ts';
 
@@ -87,7 +85,7 @@ function eventFrames(events: ReturnType<typeof withPositions>, faults: readonly 
 
 /** An error answer as a frame: numeric status, and its headers. Undefined if a scripted body has no error. */
 function errorEvent(status: number, headers: SimulatedAnswer['headers'], body: Buffer): Json | undefined {
-  const json = parseJson(body);
+  const json = parsedJson(body.toString());
   const error = isObject(json) ? (json.error ?? detailError(json.detail)) : undefined;
   if (error === undefined) return undefined;
   const shown = Object.entries(headers).filter(([name]) => !UNSHOWN.has(name));

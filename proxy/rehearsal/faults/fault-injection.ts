@@ -1,9 +1,10 @@
 // Answers a request with the ordinary answer of its endpoint, changed by the faults that apply to it.
 import { asList, asString, isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { challengePage } from '../account/simulated-catalog.ts';
-import { anchorNotFound } from '../checks/request-checks.ts';
+import { unknownAnchor } from '../checks/request-checks.ts';
 import { jsonAnswer, type SimulatedAnswer, withContentFaults } from '../delivery/answer.ts';
 import { type Endpoints, endpointKey, type RequestContext, type SimulatedEndpoint } from '../endpoint-table.ts';
+import { contentText } from '../model/turn-request.ts';
 import { BearerRefused, bearerRefusal, errorOf, GrantRefused, ProviderDetail, SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { type Fault, faultOfKind } from './fault.ts';
@@ -75,7 +76,7 @@ function ordinaryAnswer(
   const { request, account, now } = context;
   if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context, faults);
   if (endpoint?.isFrame === true) {
-    if (faultOfKind(faults, 'anchor-lost') !== undefined && isAnchored(request.json)) throw anchorNotFound(request.json);
+    if (faultOfKind(faults, 'anchor-lost') !== undefined && isAnchored(request.json)) throw unknownAnchor(request.json);
     return endpoint.answer(context, faults);
   }
   if (endpoint?.isOpen === true) return endpoint.answer(context, faults);
@@ -123,15 +124,8 @@ function scriptIn({ metadata, input, messages }: JsonObject): string | undefined
   const named = isObject(metadata) ? asString(metadata.rehearse) : undefined;
   if (named !== undefined) return named;
   const last = typeof input === 'string' ? input : asList(messages ?? input).findLast((item) => !isInstruction(item));
-  const text = typeof last === 'string' ? last : isObject(last) ? textOf(last.content ?? last.output) : '';
+  const text = typeof last === 'string' ? last : isObject(last) ? contentText(last.content ?? last.output) : '';
   return /^\s*rehearse: (.+)$/m.exec(text)?.[1];
 }
 
 const isInstruction = (item: Json): boolean => isObject(item) && (item.role === 'developer' || item.role === 'system');
-
-function textOf(content: Json | undefined): string {
-  if (typeof content === 'string') return content;
-  return asList(content)
-    .flatMap((part) => (isObject(part) ? (asString(part.text) ?? []) : []))
-    .join('\n');
-}

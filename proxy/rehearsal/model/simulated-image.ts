@@ -1,7 +1,7 @@
 // Simulates images: one tiny PNG for every prompt, the tool call that contains it, and the answers of the native image routes.
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { eventsAnswer, jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
-import { SimulatedError } from '../provider-error.ts';
+import { missingParameter } from '../request-refusals.ts';
 
 /** A transparent image of one pixel. */
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
@@ -37,7 +37,7 @@ export function imageMembers({ background, output_format, quality, size }: JsonO
 /**
  * The answer of `POST …/images/generations` and `/edits`. The parts of a form are not checked.
  * @param body undefined for a form
- * @throws ProviderError if the body lacks what the route needs
+ * @throws SimulatedError if the body lacks what the route needs
  */
 export function nativeImageAnswer(body: JsonObject | undefined, route: 'generations' | 'edits', createdAt: number): SimulatedAnswer {
   if (body) check(body, route);
@@ -55,9 +55,7 @@ export function nativeImageAnswer(body: JsonObject | undefined, route: 'generati
 }
 
 function check(body: JsonObject, route: 'generations' | 'edits'): void {
-  const missing = (param: string): SimulatedError =>
-    new SimulatedError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
-  if (typeof body.prompt !== 'string') throw missing('prompt');
+  if (typeof body.prompt !== 'string') throw missingParameter('prompt');
   const [source] = Array.isArray(body.images) ? body.images : [body.image];
-  if (route === 'edits' && typeof source !== 'string' && !isObject(source)) throw missing('images');
+  if (route === 'edits' && typeof source !== 'string' && !isObject(source)) throw missingParameter('images');
 }

@@ -1,8 +1,8 @@
 // The transcription of a simulated account: checks the form as a strict provider does, and answers with a transcript.
 import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
-import { SimulatedError } from '../provider-error.ts';
 import { formOf } from '../received-form.ts';
 import type { ReceivedRequest } from '../received-request.ts';
+import { refusedValue } from '../request-refusals.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature', 'keywords', 'languages']);
 
@@ -15,19 +15,19 @@ export interface TranscriptionManner {
   readonly unknown: readonly string[];
 }
 
-/** The transcript says how many bytes it is of, so that a person can see that they arrived. @throws ProviderError */
+/** The transcript says how many bytes it is of, so that a person can see that they arrived. @throws SimulatedError */
 export async function transcript(request: ReceivedRequest, { models, unnamed, unknown }: TranscriptionManner): Promise<SimulatedAnswer> {
   const form = await formOf(request);
   const file = form.get('file');
-  if (!(file instanceof File)) throw refusal('file', 'The form has no file.', 'missing_required_parameter');
+  if (!(file instanceof File)) throw refusedValue('file', 'The form has no file.', 'missing_required_parameter');
   const named = form.getAll('model');
   if (!(unnamed && named.length === 0) && !(named.length === 1 && models.includes(String(named[0]))))
-    throw refusal('model', 'The form must name the transcription model once.');
+    throw refusedValue('model', 'The form must name the transcription model once.');
   for (const [name, value] of form) {
     const bare = name.replace(/\[\]$/, '');
     if (name !== 'file' && (!FIELDS.has(bare) || unknown.includes(bare)))
-      throw refusal(name, `Unsupported parameter: ${name}`, 'unsupported_parameter');
-    if (bare !== name && value === '' && form.getAll(name).length === 1) throw refusal(name, 'An empty list must be omitted.');
+      throw refusedValue(name, `Unsupported parameter: ${name}`, 'unsupported_parameter');
+    if (bare !== name && value === '' && form.getAll(name).length === 1) throw refusedValue(name, 'An empty list must be omitted.');
   }
   const text = `a transcript of ${file.size} bytes`;
   if (form.get('response_format') === 'text') {
@@ -37,5 +37,3 @@ export async function transcript(request: ReceivedRequest, { models, unnamed, un
   const usage = { type: 'tokens', input_tokens: 14, output_tokens: 6, total_tokens: 20 };
   return jsonAnswer(200, { text, language: 'en', languages: ['en'], detected_language: 'en', language_probability: 0.99, usage });
 }
-
-const refusal = (param: string, message: string, code = 'invalid_value'): SimulatedError => new SimulatedError(400, code, message, param);

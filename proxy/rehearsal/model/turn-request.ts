@@ -85,7 +85,7 @@ function lastUserText(input: readonly Json[]): string {
 }
 
 /** The text of a content: the string itself, or the text parts of a list. */
-function contentText(content: Json | undefined): string {
+export function contentText(content: Json | undefined): string {
   if (typeof content === 'string') return content;
   return asList(content)
     .map((part) => (isObject(part) ? asString(part.text) : undefined))

@@ -5,18 +5,17 @@ import type { RequestContext } from '../../endpoint-table.ts';
 import type { Fault } from '../../faults/fault.ts';
 import { planOf } from '../../model/output-plan.ts';
 import { schemaIn } from '../../model/schema-in-text.ts';
-import type { SimulatedTool, TurnRequest } from '../../model/turn-request.ts';
-import { SimulatedError } from '../../provider-error.ts';
+import { contentText, type SimulatedTool, type TurnRequest } from '../../model/turn-request.ts';
+import { objectBody } from '../../request-refusals.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { checkChat } from './chat-checks.ts';
 import { type ChatForm, chatForm } from './chat-form.ts';
 import { chatReply, type SimulatedReplyContext } from './simulated-chat-reply.ts';
 
-/** @throws ProviderError */
+/** @throws SimulatedError */
 export function chatAnswer(context: RequestContext, settings: ApiSettings, faults: readonly Fault[]): SimulatedAnswer {
   const { request, account, catalog, ids, now } = context;
-  const body = request.json;
-  if (!isObject(body)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.', null);
+  const body = objectBody(request.json);
   if (account.isStrict) checkChat({ body, account, settings, slugs: catalog.slugs });
   const plan = planOf(readChat(body), account.id);
   const input = Math.ceil(request.body.length / 4);
@@ -66,8 +65,8 @@ function readChat(body: JsonObject): TurnRequest {
   return {
     body: asTurn(body, messages),
     input: messages,
-    userText: textOf(messages.findLast(({ role }) => role === 'user')?.content),
-    toolOutput: last?.role === 'tool' ? textOf(last.content) : undefined,
+    userText: contentText(messages.findLast(({ role }) => role === 'user')?.content),
+    toolOutput: last?.role === 'tool' ? contentText(last.content) : undefined,
     wantsCompaction: false,
     tools: asList(body.tools).map(readTool),
     imageTool: undefined,
@@ -93,13 +92,6 @@ function asTurn(body: JsonObject, messages: readonly JsonObject[]): JsonObject {
 
 function formatOf(format: JsonObject, messages: readonly JsonObject[]): JsonObject {
   if (format.type === 'json_schema' && isObject(format.json_schema)) return { type: 'json_schema', schema: format.json_schema.schema };
-  const schema = schemaIn(textOf(messages.find(({ role }) => role === 'system' || role === 'developer')?.content));
+  const schema = schemaIn(contentText(messages.find(({ role }) => role === 'system' || role === 'developer')?.content));
   return schema ? { type: 'json_schema', schema } : format;
-}
-
-function textOf(content: Json | undefined): string {
-  if (typeof content === 'string') return content;
-  return asList(content)
-    .flatMap((part) => (isObject(part) ? (asString(part.text) ?? []) : []))
-    .join('\n');
 }

@@ -2,7 +2,8 @@
 // (AA88).
 import { asList, asString, isAbsent, isObject, type JsonObject, parsedObject } from '../../../turn/json/json.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
-import { modelRefusal, SimulatedError } from '../../provider-error.ts';
+import { modelRefusal } from '../../provider-error.ts';
+import { refuse } from '../../request-refusals.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { RequestSchema } from '../request-schema.ts';
 import { refuseLongOutput } from '../simulated-model-lists.ts';
@@ -18,7 +19,7 @@ export interface CheckedChat {
   readonly slugs: ReadonlySet<string>;
 }
 
-/** @throws ProviderError of the first check that fails */
+/** @throws SimulatedError of the first check that fails */
 export function checkChat(chat: CheckedChat): void {
   const { body, slugs, account, settings } = chat;
   schema.check(body);
@@ -32,10 +33,6 @@ export function checkChat(chat: CheckedChat): void {
 }
 
 const messagesOf = ({ messages }: JsonObject): readonly JsonObject[] => asList(messages).filter(isObject);
-
-function refuse(param: string, message: string, code = 'invalid_value'): never {
-  throw new SimulatedError(400, code, message, param);
-}
 
 /** Refuses JSON mode of a conversation that does not mention JSON, because the model might then write blanks without end. */
 function refuseSilentJsonMode(body: JsonObject): void {

@@ -3,7 +3,7 @@
 import { asList, asString, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
-import { SimulatedError } from '../../provider-error.ts';
+import { refuse, unsupportedParameter } from '../../request-refusals.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { refuseUnkept } from '../kept-members.ts';
 import { isOwnDetail, isOwnOpaque } from './reasoning-details.ts';
@@ -35,20 +35,16 @@ const CHECKS: readonly ((chat: Conversation) => void)[] = [
   ({ body, quirks }) => refuseUnkept(body, quirks, { verbosity: 'verbosity' }),
 ];
 
-/** @throws ProviderError */
+/** @throws SimulatedError */
 export function refuseByQuirks(chat: ChatRequest): void {
   const { body, settings } = chat;
   const conversation = { ...chat, messages: asList(body.messages).filter(isObject), tools: asList(body.tools), quirks: settings.quirks };
   for (const check of CHECKS) check(conversation);
 }
 
-function refuse(param: string, message: string): never {
-  throw new SimulatedError(400, 'invalid_value', message, param);
-}
-
 function unsupported(body: JsonObject, ...members: readonly string[]): void {
   const member = members.find((name) => body[name] !== undefined);
-  if (member !== undefined) throw new SimulatedError(400, 'unsupported_parameter', `Unsupported parameter: '${member}'.`, member);
+  if (member !== undefined) throw unsupportedParameter(member);
 }
 
 function refuseOutputCap({ body, quirks: { max_tokens: name } }: Conversation): void {

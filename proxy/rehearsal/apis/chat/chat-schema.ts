@@ -2,7 +2,7 @@
 import {
   ANY_TEXT,
   COUNT,
-  EFFORTS,
+  EFFORT_WORD,
   FLAG,
   type JsonSchema,
   list,
@@ -96,7 +96,7 @@ export const CHAT_REQUEST: JsonSchema = object(
     tool_choice: { anyOf: [words('auto', 'none', 'required'), named] },
     max_completion_tokens: COUNT,
     max_tokens: COUNT,
-    reasoning_effort: EFFORTS,
+    reasoning_effort: EFFORT_WORD,
     reasoning: object({ effort: TEXT }, ['effort']),
     thinking: object({ type: words('enabled', 'disabled') }, ['type']),
     response_format: format,

@@ -7,11 +7,11 @@ import { compactionItem } from '../../model/output-items.ts';
 import { schemaIn } from '../../model/schema-in-text.ts';
 import { type SimulatedTurn, simulatedUsage, simulatePrewarm, simulateTurn } from '../../model/simulated-turn.ts';
 import { toolsItems } from '../../model/turn-request.ts';
-import { SimulatedError } from '../../provider-error.ts';
+import { missingParameter, objectBody } from '../../request-refusals.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { type CheckedResponses, checkResponses, withTypes } from './responses-checks.ts';
 
-/** @throws ProviderError */
+/** @throws SimulatedError */
 export function responsesAnswer(context: RequestContext, settings: ApiSettings, faults: readonly Fault[]): SimulatedAnswer {
   const body = checkedBody(context, settings, 'http');
   const { events, response } = turnOf(context, body);
@@ -24,7 +24,7 @@ export function responsesAnswer(context: RequestContext, settings: ApiSettings, 
   );
 }
 
-/** @throws ProviderError */
+/** @throws SimulatedError */
 export function responsesFrame(context: RequestContext, settings: ApiSettings): SimulatedAnswer {
   const { type: _, ...body } = checkedBody(context, settings, 'frame');
   if (body.generate === false) return eventsAnswer(simulatePrewarm(body, turnContext(context, body)), {});
@@ -34,7 +34,7 @@ export function responsesFrame(context: RequestContext, settings: ApiSettings): 
   return eventsAnswer(turnOf(context, whole).events, {});
 }
 
-/** `POST /responses/compact`. @throws ProviderError */
+/** `POST /responses/compact`. @throws SimulatedError */
 export function compactAnswer(context: RequestContext, settings: ApiSettings): SimulatedAnswer {
   checkedBody(context, settings, 'compact');
   const { account, ids, now, request } = context;
@@ -72,10 +72,8 @@ function checkedBody(
   settings: ApiSettings,
   as: CheckedResponses['as'],
 ): JsonObject {
-  const body = request.json;
-  if (!isObject(body)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
+  const body = objectBody(request.json);
   if (account.isStrict) checkResponses({ body, account, settings, slugs: catalog.slugs, as, anchors });
-  else if (isAbsent(body.model))
-    throw new SimulatedError(400, 'missing_required_parameter', "Missing required parameter: 'model'.", 'model');
+  else if (isAbsent(body.model)) throw missingParameter('model');
   return withTypes(body);
 }

@@ -4,9 +4,10 @@ import { asList, asString, isAbsent, isObject, type Json, type JsonObject } from
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
 import { filesIn } from '../../account/simulated-files.ts';
-import { anchorNotFound } from '../../checks/request-checks.ts';
+import { unknownAnchor } from '../../checks/request-checks.ts';
 import { type Anchors, endsInTrigger, toolLists } from '../../model/turn-request.ts';
 import { modelRefusal, SimulatedError, unverifiedContent } from '../../provider-error.ts';
+import { refuse } from '../../request-refusals.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { refuseUnkept } from '../kept-members.ts';
 import { RequestSchema } from '../request-schema.ts';
@@ -29,7 +30,7 @@ export interface CheckedResponses {
   readonly anchors?: Anchors | undefined;
 }
 
-/** @throws ProviderError of the first check that fails */
+/** @throws SimulatedError of the first check that fails */
 export function checkResponses(request: CheckedResponses): void {
   const { body, slugs, account, settings } = request;
   SCHEMAS[request.as].check(withTypes(body));
@@ -51,13 +52,9 @@ export function withTypes(body: JsonObject): JsonObject {
   return isAbsent(body.input) ? body : { ...body, input };
 }
 
-function refuse(param: string, message: string, code = 'invalid_value'): never {
-  throw new SimulatedError(400, code, message, param);
-}
-
 function refuseAnchor({ body, anchors }: CheckedResponses): void {
   if (isAbsent(body.previous_response_id)) return;
-  if (!anchors?.has(asString(body.previous_response_id) ?? '')) throw anchorNotFound(body);
+  if (!anchors?.has(asString(body.previous_response_id) ?? '')) throw unknownAnchor(body);
 }
 
 const SPOKEN: ReadonlySet<string> = new Set(['output_text', 'refusal']);

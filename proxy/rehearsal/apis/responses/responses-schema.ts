@@ -2,7 +2,7 @@
 import {
   ANY_TEXT,
   COUNT,
-  EFFORTS,
+  EFFORT_WORD,
   FLAG,
   type JsonSchema,
   list,
@@ -177,7 +177,7 @@ const TURN: JsonSchema = {
   ...CONVERSATION,
   tools,
   tool_choice: choice,
-  reasoning: object({ effort: { anyOf: [EFFORTS, { type: 'null' }] }, summary: words('auto', 'concise', 'detailed', null) }),
+  reasoning: object({ effort: { anyOf: [EFFORT_WORD, { type: 'null' }] }, summary: words('auto', 'concise', 'detailed', null) }),
   text: object({ format, verbosity: words('low', 'medium', 'high') }),
   max_output_tokens: { type: 'integer', minimum: 16 },
   include: list(INCLUDED, { minItems: 1, uniqueItems: true }),
