@@ -1,5 +1,6 @@
 // Checks certificates, and reaches the accounts over the network: names, connections, certificates and clocks.
 import { X509Certificate } from 'node:crypto';
+import { DAY_MS } from '../base/time/utc-days.ts';
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { isRehearsal } from '../turn/provider/rehearsal-address.ts';
 import { egressOf } from '../upstream/egress/egress.ts';
@@ -72,7 +73,6 @@ function failureDiagnosis(
   return { check: 'connection', level: 'warning', message, advice: 'Try a turn: some providers answer only on their own paths.' };
 }
 
-const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 
 const FAULTS: Readonly<Record<string, string>> = {

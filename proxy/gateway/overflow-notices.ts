@@ -3,7 +3,8 @@
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../base/process/log.ts';
 import type { Clock } from '../base/time/clock.ts';
-import { type CapWindow, nextMonth } from '../keys/overflow/overflow-spending.ts';
+import { nextDay, nextMonth } from '../base/time/utc-days.ts';
+import type { CapWindow } from '../keys/overflow/overflow-spending.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import { type Cap, tiersOf } from '../turn/tiers.ts';
 
@@ -19,7 +20,6 @@ export interface OverflowNoticesOptions {
 const HOUR_MS = 3_600_000;
 /** The shortest time between two writes of a use to the lease. */
 const RENEW_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 /**
  * Leases record the notices that were given, for all nodes and over restarts. They are not released, and end with the hour or the window.
@@ -50,7 +50,7 @@ export class OverflowNotices {
     const pool = pools().find((one) => tiersOf(one).caps.some((cap) => cap.id === id));
     if (!pool) return;
     const now = clock.now();
-    const end = window === 'day' ? (Math.floor(now / DAY_MS) + 1) * DAY_MS : nextMonth(now);
+    const end = window === 'day' ? nextDay(now) : nextMonth(now);
     const name = `overflow/spent/${id}/${window}/${end}`;
     if (!this.#isDue(name, end - now)) return;
     void this.#acquire(name, end - now).then((first) => {

@@ -3,6 +3,7 @@ import type { Store } from '../../store/store.ts';
 import type { Log } from '../base/process/log.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
+import { DAY_MS } from '../base/time/utc-days.ts';
 import type { Config } from '../config/config.ts';
 
 const EVERY_MS = 3_600_000;
@@ -10,7 +11,6 @@ const EVERY_MS = 3_600_000;
 const FIRST_MS = 60_000;
 /** The interval of deletions by size, in which a log may exceed its size. */
 const TRIM_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** The days that answers about usage read, and one more for differences between clocks (D5). */
 const USAGE_DAYS = 29;
 

@@ -1,8 +1,8 @@
 // The ledger: settled usage by key, Pool and day. Reads use its copy in memory; the store keeps it permanently (D5, Q18).
-import { DAY_MS } from '../../store/schema/limit-rows.ts';
 import { addUsageSums, usageBetween } from '../../store/schema/usage-sums.ts';
 import type { LoggedRequest, Store, UsageRow } from '../../store/store.ts';
 import type { Clock } from '../base/time/clock.ts';
+import { DAY_MS, dayOf } from '../base/time/utc-days.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
 
 /** The days that totals of keys and Pools cover, including today. */
@@ -10,9 +10,6 @@ export const KEPT_DAYS = 28;
 
 /** The days that are kept in memory, because caps count a whole month (AA69). */
 const MEMORY_DAYS = 31;
-
-/** The midnight UTC before a time; both in Unix milliseconds. */
-export const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
 
 /** One day of a key or of a Pool. */
 interface Day {

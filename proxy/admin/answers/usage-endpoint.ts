@@ -1,7 +1,7 @@
 // GET /api/usage: requests, tokens, cost and errors by key, Pool, model, account, day or hour, from sums that the store updates.
-import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import { HOUR_MS } from '../../../store/schema/usage-sums.ts';
 import type { HourGroup, HourTotal, UsageGroup, UsageTotal } from '../../../store/store.ts';
+import { DAY_MS } from '../../base/time/utc-days.ts';
 import { dollars } from '../../keys/usage-totals.ts';
 import type { OperatorView } from '../../mcp/operator-view.ts';
 import { PAGE_ARGS, pageByOffset } from '../../mcp/paging.ts';

@@ -1,7 +1,6 @@
 // The amounts that count against the limits of one key, and when they will fall. They come from settled days, the last minute, and running
 // turns (Q19).
-import { DAY_MS } from '../../../store/schema/limit-rows.ts';
-import { dayOf } from '../ledger.ts';
+import { DAY_MS, nextDay, nextMonth } from '../../base/time/utc-days.ts';
 import { type Amounts, amountOf, type Usage } from '../usage-totals.ts';
 import type { Limit, LimitType, LimitWindow } from './limit-kinds.ts';
 
@@ -45,11 +44,6 @@ const WEEK_DAYS = 7;
 const daysOf = (window: LimitWindow, now: number): number =>
   window === 'day' ? 1 : window === 'month' ? new Date(now).getUTCDate() : WEEK_DAYS;
 
-function nextMonth(now: number): number {
-  const date = new Date(now);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
-}
-
 /** The amount that counts against the limit. A dollar limit counts in billionths of a dollar. */
 export function currentUse(use: KeyUse, { type, window }: Counted, now: number): number {
   if (type === 'concurrent') return use.running;
@@ -63,7 +57,7 @@ export function currentUse(use: KeyUse, { type, window }: Counted, now: number):
 export function useResetOf(use: KeyUse, { type, window }: Counted, now: number): number | undefined {
   if (window === 'now') return undefined;
   if (window === 'minute') return (type === 'requests' ? use.minuteRequests : use.minuteTokens).firstExpiry(now);
-  if (window === 'day') return dayOf(now) + DAY_MS;
+  if (window === 'day') return nextDay(now);
   if (window === 'month') return nextMonth(now);
   const oldest = use.settledDays(WEEK_DAYS).find(({ amounts }) => amountOf(type, amounts) > 0);
   return oldest && oldest.day + WEEK_DAYS * DAY_MS;
@@ -77,7 +71,7 @@ export function fallsTo(use: KeyUse, max: number, { type, window }: Counted, now
     return use.minuteTokens.fallsTo(max - use.reserved.tokens, now);
   }
   // Running requests count in the day already. The tokens and the cost of running turns may still turn out lower.
-  if (type === 'requests') return dayOf(now) + DAY_MS;
+  if (type === 'requests') return nextDay(now);
   const days = daysOf(window, now);
   if (use.settled(type, days) <= max) return undefined;
   if (window === 'month') return nextMonth(now);

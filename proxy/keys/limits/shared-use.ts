@@ -1,7 +1,7 @@
 // Converts the store's use of a key by all nodes into the form with which limits are calculated (Q19, Q34).
-import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import type { StoredUse } from '../../../store/store.ts';
-import { dayOf, type Ledger } from '../ledger.ts';
+import { DAY_MS, dayOf } from '../../base/time/utc-days.ts';
+import type { Ledger } from '../ledger.ts';
 import { amountOf, settledAmounts } from '../usage-totals.ts';
 import type { KeyUse, MinuteSum } from './key-use.ts';
 

@@ -1,6 +1,7 @@
 // Accounts for what the higher tiers of Pools cost: reserves it against their caps before a turn is sent, and settles it at its cost, over
 // all nodes (AA69).
 import type { Clock } from '../../base/time/clock.ts';
+import { nextDay, nextMonth } from '../../base/time/utc-days.ts';
 import type { Cost, NotReserved, OverflowBudget, Spending } from '../../turn/costs/spending.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
@@ -96,9 +97,10 @@ export class OverflowSpending implements OverflowBudget {
   #windowOf(cap: Cap, { error }: Refusal): CapWindow {
     const { usd_per_day: day, usd_per_month: month } = cap.limits;
     if (day === undefined || month === undefined) return day === undefined ? 'month' : 'day';
-    const tomorrow = (Math.floor(this.#options.clock.now() / DAY_MS) + 1) * DAY_MS;
+    const now = this.#options.clock.now();
+    const tomorrow = nextDay(now);
     if (error.resets_at !== undefined && error.resets_at * 1000 > tomorrow) return 'month';
-    if (error.resets_at !== undefined && tomorrow !== nextMonth(this.#options.clock.now())) return 'day';
+    if (error.resets_at !== undefined && tomorrow !== nextMonth(now)) return 'day';
     return month - dollars(this.#spent(cap, 'month')) < day - dollars(this.#spent(cap, 'day')) ? 'month' : 'day';
   }
 
@@ -107,14 +109,6 @@ export class OverflowSpending implements OverflowBudget {
     const days = window === 'day' ? 1 : new Date(clock.now()).getUTCDate();
     return ledger.daysOf(id, days).reduce((sum, { totals }) => sum + totals.cost_nanos + totals.held_nanos, 0);
   }
-}
-
-const DAY_MS = 86_400_000;
-
-/** When the UTC month ends; Unix milliseconds. */
-export function nextMonth(now: number): number {
-  const date = new Date(now);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
 const WINDOWS: readonly CapWindow[] = ['day', 'month'];

@@ -1,7 +1,7 @@
 // `usage_summary`: requests, tokens and cost by key, Pool and day.
-import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import type { UsageGroup, UsageTotal } from '../../../store/store.ts';
-import { dayOf, KEPT_DAYS } from '../../keys/ledger.ts';
+import { DAY_MS, dayOf } from '../../base/time/utc-days.ts';
+import { KEPT_DAYS } from '../../keys/ledger.ts';
 import { dollars } from '../../keys/usage-totals.ts';
 import { args, integer, list, name, nullable, number, object, oneOf, text, type ValueOf } from '../../turn/json/field-schemas.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageByOffset } from '../paging.ts';

@@ -4,10 +4,11 @@ import type { PinRow, Store } from '../../../store/store.ts';
 import { RecentEntries } from '../../base/bytes/recent-entries.ts';
 import type { Counters } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { DAY_MS } from '../../base/time/utc-days.ts';
 import type { KeyedDigest } from '../../encryption/digest.ts';
 import type { LivePin, Pin, PinKind, PinName } from '../../turn/continuation.ts';
 import { LivePins } from './live-pins.ts';
-import { DAY_MS, LIFETIMES, OFTEN_NEW, SOFT } from './pin-kinds.ts';
+import { LIFETIMES, OFTEN_NEW, SOFT } from './pin-kinds.ts';
 import { PinWriter } from './pin-writer.ts';
 import { type SharedPinStore, SharedPins } from './shared-pins.ts';
 

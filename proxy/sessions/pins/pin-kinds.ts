@@ -1,7 +1,7 @@
 // What distinguishes the kinds of pins: how long they are valid, whether a turn must follow them, and how often their values are new.
+import { DAY_MS } from '../../base/time/utc-days.ts';
 import type { PinKind } from '../../turn/continuation.ts';
 
-export const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 export interface PinLifetime {
