@@ -1,5 +1,5 @@
 // One attempt at one account: sends the request, handles its reply, and settles once.
-import type { AttemptResult } from '../accounts/health/account-health.ts';
+import type { AttemptResult } from '../accounts/health/attempt-result.ts';
 import type { AccountLease } from '../accounts/selection/lease.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import { type CarrierFailure, carrierFailure, type Failure } from '../turn/errors/failure.ts';

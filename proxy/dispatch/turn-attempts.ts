@@ -1,6 +1,6 @@
 // THE LOOP: the attempts of one turn, one account after another, until its client has an answer (Q6).
 import type { Why } from '../../store/schema/logged-rows.ts';
-import type { AttemptResult } from '../accounts/health/account-health.ts';
+import type { AttemptResult } from '../accounts/health/attempt-result.ts';
 import { scopeOf } from '../accounts/scope.ts';
 import type { AccountLease } from '../accounts/selection/lease.ts';
 import type { Slot } from '../admission/admission.ts';
@@ -80,7 +80,7 @@ export class TurnAttempts {
       let next: NextStep = 'choose';
       while (!end) {
         const lease: Exclude<NextStep, 'choose'> = await (next === 'choose' ? this.#choose() : next);
-        if (lease === 'gone') end = this.#gone(false);
+        if (lease === 'gone') end = this.#gone({ shown: false });
         else if (lease === 'end') {
           this.#goesOn = progress.goesOn(failures.at(-1) as Failure);
           end = unanswered(progress, this.#services);
@@ -108,7 +108,7 @@ export class TurnAttempts {
           if (verdict.kind === 'failed') {
             this.#tiers?.release();
             next = await this.#services.steps.after(progress, verdict.failure, status, lease.account);
-          } else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
+          } else if (verdict.kind === 'gone') end = this.#gone(verdict);
           else if (verdict.kind === 'done') {
             const stored = turn.pendingWrites?.whenStored(turn, this.#services.counters);
             if (stored) await stored;
@@ -207,9 +207,9 @@ export class TurnAttempts {
     if (lease.overflow) this.#services.tiers.used(this.#request.turn.pool.id, lease.tier);
   }
 
-  #gone(shown: boolean): DispatchEnd {
+  #gone({ shown }: { readonly shown: boolean }): DispatchEnd {
     this.#services.counters.add('client_gone');
-    return { kind: 'ended', ending: clientGone(shown) };
+    return { kind: 'ended', ending: clientGone({ shown }) };
   }
 }
 

@@ -3,6 +3,7 @@ import type { KnownNode, NewNode, NodeRow, NodeVerbs } from '../../store/store.t
 import type { Log } from '../base/process/log.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import { type Clock, withDeadline } from '../base/time/clock.ts';
+import { firstLease, takenMessage } from './node-name.ts';
 
 export interface MembershipOptions {
   readonly nodes: NodeVerbs;
@@ -38,11 +39,6 @@ const LEAVE_RETRY_MS = 100;
 /** How long a failure to reach the store counts as current. */
 const UNREACHABLE_MS = RENEW_MS + RETRY_MS;
 const LEAVE_MS = 2_000;
-
-/** Another process has the node's name. The message is for the operator. */
-class NodeNameTaken extends Error {
-  override readonly name = 'NodeNameTaken';
-}
 
 export class Membership {
   readonly #options: MembershipOptions;
@@ -87,38 +83,17 @@ export class Membership {
   }
 
   /**
-   * Joins, and renews the lease from then on. If a process died with this name, waits for the end of its lease. If that lease is renewed
-   * during the wait, the other process is alive.
+   * Joins, and renews the lease from then on. If a process died with this name, waits for the end of its lease.
    * @param address of the internal listener; null without one
    * @throws NodeNameTaken, StoreError
    */
   async start(address: string | null): Promise<void> {
     this.#address = address;
     const { log, nodes } = this.#options;
-    this.#joined(await this.#first());
+    this.#joined(await firstLease(() => nodes.join(this.#self(), LEASE_MS), this.#options));
     this.#nodes = await nodes.known();
     log.info('node_joined', { node: this.#self().id, token: this.token, nodes: this.#nodes.length });
     this.#schedule(RENEW_MS);
-  }
-
-  /** Gets the first lease. */
-  async #first(): Promise<NodeRow> {
-    const { clock, log, nodes } = this.#options;
-    // Keeps the process alive, which the clock's timers do not.
-    const alive = setInterval(() => undefined, LEASE_MS);
-    try {
-      for (let lastSeen: number | undefined; ; ) {
-        const answer = await nodes.join(this.#self(), LEASE_MS);
-        if ('joined' in answer) return answer.joined;
-        const { id, expires_at } = answer.taken;
-        if (lastSeen === undefined) log.warn('node_name_in_use', { node: id, message: waitMessage(expires_at) });
-        else if (expires_at > lastSeen) throw new NodeNameTaken(takenMessage(answer.taken));
-        lastSeen = expires_at;
-        await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
-      }
-    } finally {
-      clearInterval(alive);
-    }
   }
 
   /** Joins again, because the store has no lease with this token. Resolves when that was tried. */
@@ -242,13 +217,4 @@ export class Membership {
     if (before === reachable) return;
     for (const listener of this.#listeners) listener.reached(reachable);
   }
-}
-
-const waitMessage = (until: number): string =>
-  `a process with this name ended without a stop, or runs: the start waits for the end of its lease, until ${new Date(until).toISOString()} at the latest`;
-
-function takenMessage({ id, address, started_at, version }: NodeRow): string {
-  const place = address === null ? '' : ` at ${address}`;
-  const since = new Date(started_at).toISOString();
-  return `a node named ${id} is running already${place} (poolgate ${version}, since ${since}): give this process another node.id`;
 }

@@ -73,7 +73,7 @@ export class DispatchedTurns {
     const slot = entering instanceof Promise ? await entering : entering;
     if (!slot) {
       this.#services.counters.add('client_gone');
-      return { kind: 'ended', ending: clientGone(false) };
+      return { kind: 'ended', ending: clientGone({ shown: false }) };
     }
     const request: DispatchRequest = {
       turn,

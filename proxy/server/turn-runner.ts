@@ -82,12 +82,12 @@ export class TurnRunner {
    * @param ending how that turn ended for this client; undefined if the client left before
    */
   recordRetry(turn: LiveTurn, ending: Ending | undefined): void {
-    this.#record(turn, ending ?? clientGone(false), NO_ATTEMPTS, undefined);
+    this.#record(turn, ending ?? clientGone({ shown: false }), NO_ATTEMPTS, undefined);
   }
 
   /** Writes the row of a frame whose client left before its turn could begin. */
   recordLeft(turn: LiveTurn): Ending {
-    const ending = clientGone(false);
+    const ending = clientGone({ shown: false });
     this.#record(turn, ending, NO_ATTEMPTS, undefined);
     return ending;
   }
@@ -97,7 +97,7 @@ export class TurnRunner {
     if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
     const entering = slotFor(turn, client, this.#services.capacity.admission);
     const slot = entering instanceof Promise ? await entering : entering;
-    if (!slot) return { kind: 'ended', ending: clientGone(false) };
+    if (!slot) return { kind: 'ended', ending: clientGone({ shown: false }) };
     try {
       return { kind: 'answered', answer: await handler(turn, client) };
     } finally {
@@ -185,7 +185,7 @@ function closing(
       const refusal = turn.shown(served.refusal);
       const { shown } = client;
       const kind = outcome ?? (attempts.rows.length > 0 ? 'failed' : 'refused');
-      const ending = client.gone ? clientGone(shown) : { outcome: { kind, shown }, status: refusal.status, code: refusal.loggedCode };
+      const ending = client.gone ? clientGone({ shown }) : { outcome: { kind, shown }, status: refusal.status, code: refusal.loggedCode };
       return { ending, write: () => client.refuse(refusal) };
     }
   }

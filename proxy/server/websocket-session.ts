@@ -2,10 +2,11 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Batches } from '../base/process/batch.ts';
+import { CLOSE } from '../clients/websocket/close-codes.ts';
 import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';
 import { FrameClient } from '../clients/websocket/frame-client.ts';
 import type { ResumableClient } from '../clients/websocket/resumable-client.ts';
-import { type BrokenLimit, CLOSE, WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
+import { type BrokenLimit, WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
 import type { ForwardedMessage } from '../nodes/forwarded-frame.ts';
 import { Forwarding } from '../nodes/forwarding.ts';
 import { Refusal } from '../turn/errors/refusal.ts';

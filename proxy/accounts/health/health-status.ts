@@ -30,22 +30,19 @@ export interface HealthStatus {
 }
 
 export function healthStatus(health: AccountHealth): HealthStatus {
-  const { id, needsLogin, breaker, modelBreakers, exemptModels } = health;
-  const models = [...modelBreakers].flatMap(([model, own]) => {
+  const { id, needsLogin, breakers } = health;
+  const models = [...breakers.scoped].flatMap(([model, own]) => {
     const status = cooldownStatus(own);
     return status ? [[model, status] as const] : [];
   });
   return {
     account: id,
-    status: needsLogin ? 'reauth_required' : healthWord(breaker),
-    cooldown: cooldownStatus(breaker),
+    status: needsLogin ? 'reauth_required' : healthWord(breakers.whole),
+    cooldown: cooldownStatus(breakers.whole),
     models: Object.fromEntries(models),
-    exemptModels: exempts(health) ? [...exemptModels] : [],
+    exemptModels: breakers.exempts ? [...breakers.exempt] : [],
   };
 }
-
-/** Whether a cooldown is open from which scopes may be exempt. */
-const exempts = ({ exempting }: AccountHealth): boolean => exempting.some(({ phase }) => phase !== 'closed');
 
 /** Whether a challenge page of the account's network blocks its turns. */
 export const isChallenged = ({ models }: Pick<HealthStatus, 'models'>): boolean => models[TURNS_PATH]?.cause === 'challenge_page';
@@ -54,17 +51,17 @@ export const isChallenged = ({ models }: Pick<HealthStatus, 'models'>): boolean 
 const EXEMPT = 'spared';
 
 /** The account's state for the store, by model; the empty model is the whole account. */
-export function storedHealth(health: AccountHealth): ReadonlyMap<string, HealthFields> {
-  const { reauthRequired, breaker, modelBreakers, exemptModels } = health;
+export function storedHealth({ reauthRequired, breakers }: AccountHealth): ReadonlyMap<string, HealthFields> {
+  const { whole, scoped, exempt, exempts } = breakers;
   const fields = new Map<string, HealthFields>();
-  if (exempts(health)) {
-    for (const model of exemptModels) fields.set(model, { health: 'active', cooldown_until: null, streak: 0, cause: EXEMPT });
+  if (exempts) {
+    for (const model of exempt) fields.set(model, { health: 'active', cooldown_until: null, streak: 0, cause: EXEMPT });
   }
-  for (const [model, own] of modelBreakers) {
+  for (const [model, own] of scoped) {
     if (own.needsStoring) fields.set(model, { health: healthWord(own), ...own.toStored() });
   }
-  if (breaker.needsStoring || reauthRequired) {
-    fields.set('', { health: reauthRequired ? 'reauth_required' : healthWord(breaker), ...breaker.toStored() });
+  if (whole.needsStoring || reauthRequired) {
+    fields.set('', { health: reauthRequired ? 'reauth_required' : healthWord(whole), ...whole.toStored() });
   }
   return fields;
 }
@@ -78,19 +75,20 @@ export interface Adopted {
 }
 
 export function adoptHealth(rows: readonly AccountStateRow[], health: AccountHealth, time: ResultTime): Adopted {
+  const { breakers } = health;
   const exempt = new Set(rows.filter(({ cause }) => cause === EXEMPT).map(({ model }) => model));
-  let changed = !isEqual(exempt, health.exemptModels);
+  let changed = !isEqual(exempt, breakers.exempt);
   let isNewer = false;
-  health.exemptModels = exempt;
+  breakers.exempt = exempt;
   for (const row of rows) {
     if (row.cause === EXEMPT) continue;
-    const breaker = row.model === '' ? health.breaker : (health.modelBreakers.get(row.model) ?? new CircuitBreaker());
+    const breaker = row.model === '' ? breakers.whole : (breakers.scoped.get(row.model) ?? new CircuitBreaker());
     const adopted = breaker.adopt(row, time);
     changed ||= adopted === 'adopted';
     isNewer ||= adopted === 'kept';
     if (row.model !== '') {
-      if (breaker.isInitial) health.modelBreakers.delete(row.model);
-      else health.modelBreakers.set(row.model, breaker);
+      if (breaker.isInitial) breakers.scoped.delete(row.model);
+      else breakers.scoped.set(row.model, breaker);
       continue;
     }
     const reauthRequired = row.health === 'reauth_required';

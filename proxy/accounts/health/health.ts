@@ -2,15 +2,9 @@
 import type { Lease } from '../../../store/store.ts';
 import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
 import { type FailureCause, needsLogin } from '../../turn/errors/failure.ts';
-import type {
-  AccountHealth,
-  Alternatives,
-  AttemptResult,
-  AttemptTicket,
-  HealthAvailability,
-  HealthRecord,
-  ResultContext,
-} from './account-health.ts';
+import type { Alternatives, ResultContext } from './account-breakers.ts';
+import type { AccountHealth, AttemptTicket, HealthAvailability, HealthRecord } from './account-health.ts';
+import type { AttemptResult } from './attempt-result.ts';
 import type { HealthStatus } from './health-status.ts';
 import { KnownAccounts, type KnownOptions } from './known-accounts.ts';
 import type { ProbeClaims } from './probe-claims.ts';
@@ -186,7 +180,7 @@ export class Health implements RoutabilityOfAccounts {
   /** Ends a cooldown for an exhausted quota, because a newer statement of the account says that it has quota again. */
   endQuotaCooldown(id: string): void {
     const health = this.#find(id);
-    if (health?.breaker.outOfQuota) this.#accounts.save(health, health.breaker.recordSuccess());
+    if (health?.breakers.whole.outOfQuota) this.#accounts.save(health, health.breakers.whole.recordSuccess());
   }
 
   /** All configured accounts, for /api/status. */

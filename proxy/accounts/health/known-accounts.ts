@@ -119,7 +119,7 @@ export class KnownAccounts {
   endPhases(): void {
     const now = this.#options.clock.now();
     for (const health of this.all()) {
-      const ended = health.breakers.filter(({ phaseEnd }) => phaseEnd !== undefined && phaseEnd <= now);
+      const ended = health.breakers.all.filter(({ phaseEnd }) => phaseEnd !== undefined && phaseEnd <= now);
       if (ended.length === 0) continue;
       for (const breaker of ended) breaker.endPhase();
       this.settle(health);
@@ -138,4 +138,4 @@ export class KnownAccounts {
   }
 }
 
-const endsOf = ({ breakers }: AccountHealth): readonly number[] => breakers.flatMap(({ phaseEnd }) => phaseEnd ?? []);
+const endsOf = ({ breakers }: AccountHealth): readonly number[] => breakers.all.flatMap(({ phaseEnd }) => phaseEnd ?? []);

@@ -1,8 +1,9 @@
 // The right to probe a failing account. With several nodes one node has it, and the others wait for the result of its probe (Q34).
 import type { Clock } from '../../base/time/clock.ts';
 import type { ExclusiveWork } from '../../nodes/exclusive-work.ts';
-import type { AccountHealth, AttemptTicket, ProbeClaim } from './account-health.ts';
+import type { AccountHealth, AttemptTicket } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
+import type { ProbeClaim } from './attempt-result.ts';
 import type { ResultTime } from './circuit-breaker.ts';
 import { adoptHealth } from './health-status.ts';
 
@@ -48,8 +49,8 @@ export class ProbeClaims {
     const { exclusive, states, clock } = this.#options;
     const { id } = account;
     const { scope, probes = [] } = ticket;
-    const isWhole = probes.includes(account.breaker);
-    const names = account.namesOf(scope);
+    const isWhole = probes.includes(account.breakers.whole);
+    const names = account.breakers.namesOf(scope);
     const held = await exclusive.acquire(isWhole ? `probe/${id}` : `probe/${id}/${names[0]}`);
     // No other node can get the lease either. Without a probe here the account would stay unused while the store is down.
     if (held === 'unknown') return true;

@@ -6,7 +6,8 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import type { OverflowReason } from '../../turn/tiers.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { AccountRecord, CurrentAccount } from '../account-record.ts';
-import type { AttemptResult, AttemptTicket } from '../health/account-health.ts';
+import type { AttemptTicket } from '../health/account-health.ts';
+import type { AttemptResult } from '../health/attempt-result.ts';
 import type { Health } from '../health/health.ts';
 import type { Learning } from './strategies/strategy.ts';
 

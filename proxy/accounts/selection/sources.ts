@@ -4,7 +4,7 @@
 import { type Candidates, tiersFrom } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';
-import type { Alternatives } from '../health/account-health.ts';
+import type { Alternatives } from '../health/account-breakers.ts';
 import { isModelless, modelOf } from '../scope.ts';
 
 export interface SourcesOptions {

@@ -1,8 +1,8 @@
 // Accounts, keys and operators in the form of lists, which commands show both from a running gateway and from the file alone.
 import { secretName } from '../../config/file/edits/new-secret.ts';
 import { limitsOf } from '../../keys/limits/limit-kinds.ts';
+import { ACCOUNT_ROW } from '../../mcp/account-rows.ts';
 import { NEXT_CURSOR } from '../../mcp/paging.ts';
-import { ACCOUNT_ROW } from '../../mcp/tools/list-accounts.ts';
 import { KEY_ROW, keySettings } from '../../mcp/tools/list-keys.ts';
 import { flag, integer, list, nullable, object, oneOf, text, type ValueOf, withFields } from '../../turn/json/field-schemas.ts';
 import type { AccountConfig, KeyConfig, OperatorConfig, PoolConfig } from '../../turn/settings.ts';

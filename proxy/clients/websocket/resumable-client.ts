@@ -7,10 +7,11 @@ import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { Ending } from '../../turn/reply/turn-result.ts';
 import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
+import { CLOSE } from './close-codes.ts';
 import type { Frame } from './frame.ts';
 import { FrameClient } from './frame-client.ts';
 import { type LogMemory, TurnLog } from './turn-log.ts';
-import { CLOSE, type WebsocketConnection } from './websocket-connection.ts';
+import type { WebsocketConnection } from './websocket-connection.ts';
 
 /**
  * How long the frame of a turn is kept when the turn has ended. Most clients continue within this time, and the digests of their frames are

@@ -1,7 +1,8 @@
 // Sends the frames of one turn to its client. They are gathered and sent in one write.
 import type { OutcomeKind } from '../../turn/turn.ts';
+import { CLOSE } from './close-codes.ts';
 import type { TurnLog } from './turn-log.ts';
-import { CLOSE, type WebsocketConnection } from './websocket-connection.ts';
+import type { WebsocketConnection } from './websocket-connection.ts';
 
 export class TurnOutput {
   readonly #log: TurnLog | undefined;

@@ -7,11 +7,10 @@ import { dropArrivals, joinParts, unmaskByWords } from '../../base/process/inter
 import type { CounterName } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
+import { CLOSE } from './close-codes.ts';
 import { type FrameHandlers, FrameQueue } from './frame-queue.ts';
+import { IdleWatch } from './idle-watch.ts';
 import { ArrivingBytes, MessageLimits } from './message-limits.ts';
-
-/** Close codes of RFC 6455, and of its registry. */
-export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;
 
 /** The bytes that the client has not read yet at which a reply stops until they are sent. */
 const FULL_BYTES = 1_048_576;
@@ -45,9 +44,8 @@ export class WebsocketConnection {
   readonly #frames: FrameQueue;
   /** The bytes of frames that are about to be written. */
   #departing = 0;
-  #activeAt: number;
   #ending: ConnectionEnding | undefined;
-  #cancelIdle: () => void;
+  readonly #idle: IdleWatch;
 
   constructor(options: ConnectionOptions) {
     const { ws, socket, clock } = options;
@@ -62,8 +60,7 @@ export class WebsocketConnection {
     joinParts(ws);
     unmaskByWords(ws);
     this.#frames = new FrameQueue(this, options, () => this.#turnsEnded());
-    this.#activeAt = clock.now();
-    this.#cancelIdle = this.#watchIdle(options.idleMs);
+    this.#idle = new IdleWatch({ clock, idleMs: options.idleMs, isRunning: () => this.#frames.isRunning, expired: () => this.#expired() });
     // Added before the listener of ws, which delivers the frames that a chunk completes.
     socket.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
     ws.on('message', (data: Buffer, isBinary) => this.#message(data, isBinary));
@@ -104,9 +101,9 @@ export class WebsocketConnection {
 
   /** Sends frames in one write. Returns false if the client is slow; `onDrain` then reports when to continue. */
   send(frames: readonly (string | Buffer)[]): boolean {
-    const { socket, batches, clock } = this.#options;
+    const { socket, batches } = this.#options;
     if (!this.isOpen) return true;
-    this.#activeAt = clock.now();
+    this.#idle.active();
     const bytes = frameBytes(frames);
     this.#departing += bytes.length;
     const write = (): void => {
@@ -198,13 +195,13 @@ export class WebsocketConnection {
   #message(data: Buffer, isBinary: boolean): void {
     this.#arriving.release();
     if (this.#takesNoMore) return;
-    const { batches, clock, counters } = this.#options;
+    const { batches, counters } = this.#options;
     if (isBinary) {
       counters.add('websocket_frames_invalid');
       this.close(CLOSE.unsupportedData, 'frames are text');
       return;
     }
-    this.#activeAt = clock.now();
+    this.#idle.active();
     batches.arrivals.add(() => this.#take(data), data.length);
   }
 
@@ -218,7 +215,7 @@ export class WebsocketConnection {
   }
 
   #turnsEnded(): void {
-    this.#activeAt = this.#options.clock.now();
+    this.#idle.active();
     const { ws } = this.#options;
     // Until the connection has closed, a detached turn may still take its upstream websocket.
     if (ws.readyState === ws.CLOSED) this.#closeUpstream();
@@ -240,25 +237,17 @@ export class WebsocketConnection {
   }
 
   #closed(): void {
-    this.#cancelIdle();
+    this.#idle.end();
     this.#messages.end();
     this.#arriving.release();
     this.#frames.clear();
     this.#closeUpstream();
   }
 
-  /** Ends an idle connection. Frames in either direction and a running turn are activity, but pings are not. */
-  #watchIdle(ms: number): () => void {
-    const { clock, counters, idleMs, limitBroken } = this.#options;
-    return clock.after(ms, () => {
-      const left = this.#frames.isRunning ? idleMs : this.#activeAt + idleMs - clock.now();
-      if (left > 0) {
-        this.#cancelIdle = this.#watchIdle(left);
-        return;
-      }
-      counters.add('websocket_idle_timeouts');
-      limitBroken('idle');
-      this.close(CLOSE.goingAway, 'idle');
-    });
+  #expired(): void {
+    const { counters, limitBroken } = this.#options;
+    counters.add('websocket_idle_timeouts');
+    limitBroken('idle');
+    this.close(CLOSE.goingAway, 'idle');
   }
 }

@@ -1,6 +1,6 @@
 // Repeats a failed request at the same account: once in another way (over another connection, as a trigger turn, or without a member that
 // the account refused) and once with a renewed credential (Q5, Q9, Q27, Q28).
-import type { AttemptResult } from '../../accounts/health/account-health.ts';
+import type { AttemptResult } from '../../accounts/health/attempt-result.ts';
 import type { AccountLease } from '../../accounts/selection/lease.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';

@@ -1,4 +1,5 @@
 // `list_pools`: the operator's Pools with their settings, and how much of each Pool is usable now.
+import { STRATEGIES } from '../../accounts/selection/strategies/strategies.ts';
 import { args, flag, integer, list, name, object, oneOf, text, type ValueOf } from '../../turn/json/field-schemas.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';
@@ -11,7 +12,7 @@ const POOL_ROW = object({
   id: text('Id of the Pool.'),
   label: text('Its label.'),
   relation: oneOf(['owned', 'assigned'], 'Whether you own the Pool or are assigned to it.'),
-  strategy: text('How an account is chosen: headroom, least_loaded, rotation, fill_first, soonest_reset, fastest.'),
+  strategy: text(`How an account is chosen: ${Object.keys(STRATEGIES).join(', ')}.`),
   max_attempts: integer('Most accounts that are tried for one turn.'),
   allow_image_generation: flag('Whether image routes are allowed.'),
   request_compression_enabled: flag('Whether tool outputs in requests are compressed.'),

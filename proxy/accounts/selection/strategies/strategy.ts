@@ -1,6 +1,6 @@
 // A strategy decides how a Pool orders the accounts that could take a turn, and what it learns from the attempts (Q7).
 import type { AccountRecord } from '../../account-record.ts';
-import type { AttemptResult } from '../../health/account-health.ts';
+import type { AttemptResult } from '../../health/attempt-result.ts';
 import type { SelectedTurn } from '../demand.ts';
 
 /** An account of one Pool for one model. */

@@ -5,9 +5,10 @@ import type { Upload } from '../../../dispatch/client.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { FormPart } from '../../../turn/json/form.ts';
 import type { PartReader } from '../../../turn/rules/rule.ts';
+import { boundaryOf } from './form-parser.ts';
 import { FORM_ROOM_BYTES, FormUpload } from './form-upload.ts';
 import type { FieldMap } from './form-writer.ts';
-import { boundaryOf, readForm } from './multipart-form.ts';
+import { readForm } from './multipart-form.ts';
 import { askForBody, type BodyOptions, decoderOf } from './request-body.ts';
 
 export interface ClientFormsOptions {

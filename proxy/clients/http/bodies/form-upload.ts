@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Readable, Transform } from 'node:stream';
-import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { BusboyInstance } from '@fastify/busboy';
 import type { HeldUpload, UploadMeter } from '../../../base/bytes/upload-meter.ts';
 import type { Counters } from '../../../base/process/metrics.ts';
 import type { Upload } from '../../../dispatch/client.ts';
@@ -12,9 +12,9 @@ import type { FileHead, StreamedPart } from '../../../turn/json/form.ts';
 import { FormEncoding } from '../../../turn/json/form-encoding.ts';
 import type { PartReader } from '../../../turn/rules/rule.ts';
 import { BodyArrival } from './body-arrival.ts';
+import { formParser, malformedForm } from './form-parser.ts';
 import { END, type FieldMap, FormPieces, FormWriter } from './form-writer.ts';
 import { JoinedBody } from './joined-body.ts';
-import { MAX_PART_HEADER_BYTES, MAX_PART_HEADERS } from './multipart-form.ts';
 
 export interface FormUploadOptions {
   /** The client's boundary. */
@@ -85,16 +85,7 @@ export class FormUpload implements HeldUpload {
       refuse: (refusal) => this.#refuse(refusal),
     });
     this.#body = new JoinedBody(request);
-    this.#parser = new Busboy({
-      headers: { 'content-type': `multipart/form-data; boundary="${options.boundary}"` },
-      limits: {
-        parts: MAX_PARTS,
-        fieldSize: MAX_FIELD_BYTES,
-        fileSize: options.bytes,
-        headerSize: MAX_PART_HEADER_BYTES,
-        headerPairs: MAX_PART_HEADERS,
-      },
-    });
+    this.#parser = formParser(options.boundary, { parts: MAX_PARTS, fieldSize: MAX_FIELD_BYTES, fileSize: options.bytes });
     options.meter.add(this);
     this.#listen();
   }
@@ -252,4 +243,4 @@ export class FormUpload implements HeldUpload {
   }
 }
 
-const malformed = (): Refusal => new Refusal('invalid_request', { message: 'The multipart body ended early, or is not a form.' });
+const malformed = (): Refusal => malformedForm('ended early, or is not a form');

@@ -2,32 +2,25 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { BusboyInstance } from '@fastify/busboy';
 import type { Counters } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { BodyFile } from '../../../turn/json/body-file.ts';
 import type { FormPart } from '../../../turn/json/form.ts';
 import type { Json } from '../../../turn/json/json.ts';
-import { mediaTypeOf } from '../../../turn/json/media-type.ts';
 import type { Body } from '../../../turn/turn.ts';
+import { boundaryOf, formParser, malformedForm } from './form-parser.ts';
 import { type BodyOptions, readBody } from './request-body.ts';
 
 /** The most parts. Forms of the API have far fewer. */
 export const MAX_PARTS = 128;
 export const MAX_FIELD_BYTES = 1_048_576;
 const MAX_NAME_LENGTH = 256;
-export const MAX_PART_HEADER_BYTES = 16_384;
-export const MAX_PART_HEADERS = 32;
 
 /** The bytes that are parsed before other work of the event loop runs. */
 const SLICE_BYTES = 262_144;
 /** The longest time of parsing. All bytes are in memory, so a parser which has not ended by then never will. */
 const LONGEST_PARSE_MS = 10_000;
-
-/** The characters of a boundary in RFC 2046, without the space, which clients do not use. */
-const BOUNDARY = /^[0-9A-Za-z'()+_,./:=?-]{1,70}$/;
-
-const malformed = (what: string): Refusal => new Refusal('invalid_request', { message: `The multipart body ${what}.` });
 
 /**
  * Reads and parses the body of a multipart row within the limits of all bodies: size, compression, silence, memory.
@@ -54,10 +47,7 @@ export async function parseForm(bytes: Buffer, boundary: string, counters: Count
 
   const parts: (FormPart | undefined)[] = [];
   let refusal: Refusal | undefined;
-  const parser = new Busboy({
-    headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
-    limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD_BYTES, headerSize: MAX_PART_HEADER_BYTES, headerPairs: MAX_PART_HEADERS },
-  });
+  const parser = formParser(boundary, { parts: MAX_PARTS, fieldSize: MAX_FIELD_BYTES });
   parser.on('field', (name: string | undefined, value: string, _nameCut, valueCut) => {
     if (valueCut) refusal ??= tooLarge(`a field of more than ${MAX_FIELD_BYTES} bytes`);
     parts.push({ kind: 'field', name: name ?? '', value });
@@ -75,19 +65,10 @@ export async function parseForm(bytes: Buffer, boundary: string, counters: Count
   await parsed(parser, bytes, () => refusal !== undefined);
   if (refusal) throw refusal;
   // The parser silently skips a part with malformed headers, which would be lost without this check.
-  if (parts.length !== announced || parts.includes(undefined)) throw malformed('has a part that is malformed');
+  if (parts.length !== announced || parts.includes(undefined)) throw malformedForm('has a part that is malformed');
   const whole = parts as readonly FormPart[];
-  if (whole.some(({ name }) => name === '' || name.length > MAX_NAME_LENGTH)) throw malformed('has a part without a proper name');
+  if (whole.some(({ name }) => name === '' || name.length > MAX_NAME_LENGTH)) throw malformedForm('has a part without a proper name');
   return whole;
-}
-
-/** @throws Refusal `unsupported_media_type` if the body is not a form, `invalid_request` if its boundary is not valid */
-export function boundaryOf(contentType: string | undefined): string {
-  const type = mediaTypeOf(contentType);
-  if (type?.essence !== 'multipart/form-data') throw new Refusal('unsupported_media_type');
-  const boundary = type.params.get('boundary');
-  if (boundary === null || !BOUNDARY.test(boundary)) throw malformed('has no proper boundary');
-  return boundary;
 }
 
 /** Gives the bytes to the parser in slices. @param failed returns whether the rest need not be parsed */
@@ -106,7 +87,7 @@ async function parsed(parser: BusboyInstance, bytes: Buffer, failed: () => boole
     parser.end();
     await finished;
   } catch {
-    throw malformed('ended early, or is not a form');
+    throw malformedForm('ended early, or is not a form');
   }
 }
 
