@@ -116,7 +116,8 @@ export class Services {
     this.log = log;
     this.store = store;
     this.loaded = loaded;
-    this.exclusive = new ExclusiveWork({ leases: store.leases, clock, owner: `${loaded().config.node.id}/${randomUUID()}` });
+    const owner = `${loaded().config.node.id}/${randomUUID()}`;
+    this.exclusive = new ExclusiveWork({ leases: store.leases, clock, owner });
     const exclusive = store.shared ? this.exclusive : undefined;
     this.heartbeat = new Heartbeat(clock);
     this.websockets = new WebsocketSupport(() => clock.now(), providerOf);
@@ -137,7 +138,6 @@ export class Services {
     const ledger = new Ledger(store.usage, clock, store);
     this.node = store.shared ? new NodeServices({ store, clock, counters, log, loaded }) : undefined;
     const limits = this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock);
-    const owner = `${loaded().config.node.id}/${randomUUID()}`;
     const notices = new OverflowNotices({ store, log, clock, owner, pools: () => loaded().config.pools });
     this.spending = new OverflowSpending({ limits, ledger, clock, onSpent: (cap, window) => notices.spent(cap, window) });
     this.tiers = {

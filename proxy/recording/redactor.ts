@@ -1,5 +1,5 @@
 // Replaces every value of a conversation that is not a protocol word with its kind and length. Unknown values are replaced too.
-import { isList, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
+import { isList, isObject, isObjectText, type Json, type JsonObject } from '../turn/json/json.ts';
 import { memberKind } from './member-kinds.ts';
 import { knownSentence } from './sentences.ts';
 import { isProtocolName, isProtocolText, isPublicModel } from './vocabulary.ts';
@@ -41,7 +41,7 @@ export class Redactor {
     const url = /^(data:)([\w/+.-]*)|^(https?|wss?):/.exec(text);
     if (url?.[1]) return `<data:${isProtocolText(url[2] ?? '') ? url[2] : ''}:${text.length}>`;
     if (url) return `<url:${text.length}>`;
-    return isJsonText(text) ? `<json:${text.length}>` : `<text:${text.length}>`;
+    return isObjectText(text) ? `<json:${text.length}>` : `<text:${text.length}>`;
   }
 
   /** Redacts an opaque value, so that equal ones stay equal. The id of a window keeps its counter, and the id of a model its name. */
@@ -141,12 +141,3 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ID_PREFIXES: ReadonlySet<string> = new Set(
   'at call chatcmpl cmp ctc ctco cmpl fc fco file ig item lsh mcp msg req resp rs tsc tso ts ws'.split(' '),
 );
-
-function isJsonText(text: string): boolean {
-  if (!/^\s*\{/.test(text)) return false;
-  try {
-    return isObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
-}

@@ -23,8 +23,8 @@ export interface ReplayReport {
   readonly differences: readonly ReplayedDifference[];
 }
 
-export async function replay(fixture: Fixture, now = Math.floor(Date.now() / 1000)): Promise<ReplayReport> {
-  const conversation = replayConversation(fixture, now);
+export async function replay(fixture: Fixture): Promise<ReplayReport> {
+  const conversation = replayConversation(fixture, Math.floor(Date.now() / 1000));
   const account = new ScriptedAccount(modelsOf(conversation));
   await account.listen();
   const gateway = await startReplayGateway(account.url, conversation);

@@ -1,7 +1,6 @@
 // Notes a transcription's token usage, if the provider states it in tokens (Q18).
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { asCount, isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { tokenCount } from '../helpers/stated-tokens.ts';
 import { TRANSCRIPTIONS } from '../route-groups.ts';
 
 export const transcriptionUsage = rule({
@@ -10,7 +9,7 @@ export const transcriptionUsage = rule({
   answer(transcript, _memory, turn) {
     const stated = isObject(transcript.usage) ? transcript.usage : {};
     for (const field of ['input_tokens', 'output_tokens'] as const) {
-      const count = tokenCount(stated[field]);
+      const count = asCount(stated[field]);
       if (count !== undefined) turn.note(field, count);
     }
     return transcript;

@@ -1,11 +1,10 @@
 // Sends a compaction to an account as a request to its compact path, or as a turn that ends in a trigger (Q27).
-import { isList, type Json } from '../../proxy/turn/json/json.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { COMPACTION_TRIGGER, isTrigger } from '../../proxy/turn/trigger-item.ts';
 import type { Body, Outgoing } from '../../proxy/turn/turn.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
-import { userMessage } from '../helpers/user-message.ts';
+import { inputItems } from '../helpers/user-message.ts';
 import { COMPACTIONS } from '../route-groups.ts';
 
 /** The end of the compact path. Without it the path is that of ordinary turns. */
@@ -60,17 +59,11 @@ export const compactionProjection = rule({
 
 /** Makes an ordinary turn without the members that F1.4 adds to ordinary turns. */
 function makeTurn({ body, headers }: Outgoing): void {
-  const items = itemsOf(body.input);
+  const items = inputItems(body.input);
   body.input = isTrigger(items.at(-1)) ? items : [...items, COMPACTION_TRIGGER];
   body.stream = true;
   body.store = false;
   headers.accept = 'text/event-stream';
-}
-
-/** The items of an input. Native compaction accepts a string as the user's only message. */
-function itemsOf(input: Json | undefined): readonly Json[] {
-  if (typeof input === 'string') return [userMessage(input)];
-  return isList(input) ? input : [];
 }
 
 function keepCompactMembers(body: Body): void {

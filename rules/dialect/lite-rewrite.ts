@@ -5,7 +5,7 @@ import { isCompaction, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Body, Outgoing, Turn } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
-import { userMessage } from '../helpers/user-message.ts';
+import { inputItems, userMessage } from '../helpers/user-message.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 
 interface Memory {
@@ -21,7 +21,7 @@ export const liteRewrite = rule<Memory>({
   edit({ body }, memory, turn) {
     const { kind } = turn.route;
     const before = turn.hasApiAccounts ? { ...body } : undefined;
-    const came = itemsOf(body.input);
+    const came = inputItems(body.input);
     const items = withoutImageDetail(came, surfaceOf(kind) === 'native' ? 'typed-messages-only' : 'untyped-messages-too');
     const added = moveIntoInput(body, items, turn);
     if (before) memory.replaced = replacedBy(before, came, asList(body.input), added);
@@ -35,12 +35,6 @@ export const liteRewrite = rule<Memory>({
   },
   explain: explainInMode('lite', 'moves tools and instructions into input'),
 });
-
-/** The items of an input. A string is a user's message; only compact bodies can still have one here. */
-function itemsOf(input: Json | undefined): readonly Json[] {
-  if (typeof input === 'string') return [userMessage(input)];
-  return isList(input) ? input : [];
-}
 
 function moveIntoInput(body: Body, items: readonly Json[], turn: Turn): Added {
   const declared = isList(body.tools) ? body.tools : [];

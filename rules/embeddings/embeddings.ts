@@ -2,14 +2,13 @@
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { noEligibleAccount, Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { safeParam } from '../../proxy/turn/errors/sanitise.ts';
-import { isAbsent, isList, isObject, type Json } from '../../proxy/turn/json/json.ts';
+import { asCount, isAbsent, isList, isObject, type Json } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { inputTokens } from '../../proxy/turn/token-estimate.ts';
 import type { Body, Turn } from '../../proxy/turn/turn.ts';
 import { accountsName } from '../helpers/accounts-name.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
-import { tokenCount } from '../helpers/stated-tokens.ts';
 
 const MEMBERS: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format', 'dimensions', 'user']);
 
@@ -41,7 +40,7 @@ export const embeddings = rule<Asked>({
   },
   answer({ object, data, usage }, { model, inputs, tokens }, turn) {
     if (!isList(data) || data.length !== inputs) throw new Refusal('upstream_error');
-    const stated = isObject(usage) ? tokenCount(usage.prompt_tokens) : undefined;
+    const stated = isObject(usage) ? asCount(usage.prompt_tokens) : undefined;
     turn.note('input_tokens', stated ?? tokens);
     turn.note('output_tokens', 0);
     if (stated === undefined) turn.note('tokens_estimated', true);

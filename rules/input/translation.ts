@@ -1,5 +1,5 @@
-// Translates the requests of surfaces with an API of their own (Chat, images) into requests of the Responses API, so that all rules below
-// read one shape (D4, D10).
+// Translates the requests of surfaces with an API of their own (Chat, Messages, images) into requests of the Responses API, so that all
+// rules below read one shape (D4, D10).
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { TRANSLATED } from '../route-groups.ts';
 

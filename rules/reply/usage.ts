@@ -1,10 +1,8 @@
 // Notes a turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { asCount, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { imageUsage } from '../../proxy/turn/reply/image-usage.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { tokenCount } from '../helpers/stated-tokens.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
 interface Expected {
@@ -36,7 +34,7 @@ function noteUsage(response: JsonObject, expected: Expected, turn: Turn): void {
   const images = imageUsage(response);
   const counts = {
     input_tokens: sum(stated?.input_tokens, images?.input_tokens),
-    cached_input_tokens: tokenCount(details?.cached_tokens),
+    cached_input_tokens: asCount(details?.cached_tokens),
     output_tokens: sum(stated?.output_tokens, images?.output_tokens),
   } as const;
   for (const field of ['input_tokens', 'cached_input_tokens', 'output_tokens'] as const) {
@@ -48,6 +46,6 @@ function noteUsage(response: JsonObject, expected: Expected, turn: Turn): void {
 
 /** Adds the image tool's tokens to the model's own. */
 function sum(model: Json | undefined, images: Json | undefined): number | undefined {
-  const tokens = tokenCount(model);
-  return tokens === undefined ? undefined : tokens + (tokenCount(images) ?? 0);
+  const tokens = asCount(model);
+  return tokens === undefined ? undefined : tokens + (asCount(images) ?? 0);
 }

@@ -3,7 +3,6 @@ import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
 
 export interface Executable {
-  readonly kind: 'function' | 'custom';
   readonly name: string;
   /** The path of the tool's name. */
   readonly path: string;
@@ -13,9 +12,9 @@ export function executableOf(tool: Json, path: string): Executable | undefined {
   if (!isObject(tool)) return undefined;
   const { type, name } = tool;
   if (type !== 'function' && type !== 'custom') return undefined;
-  if (typeof name === 'string') return { kind: type, name, path: `${path}.name` };
+  if (typeof name === 'string') return { name, path: `${path}.name` };
   const wrapped = type === 'function' ? wrappedFunction(tool)?.name : undefined;
-  return typeof wrapped === 'string' ? { kind: 'function', name: wrapped, path: `${path}.function.name` } : undefined;
+  return typeof wrapped === 'string' ? { name: wrapped, path: `${path}.function.name` } : undefined;
 }
 
 /** The inner object of `{type: function, function: {name, parameters, strict}}`, the form of older clients and of Chat. */

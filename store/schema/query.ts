@@ -26,7 +26,7 @@ export const where = (sql: string, ...values: readonly Value[]): Condition => ({
 export const equals = (column: string, value: Value | undefined): Condition | undefined =>
   value === undefined ? undefined : where(`${column} = ?`, value);
 
-export const oneOf = (column: string, values: readonly Value[] | undefined): Condition | undefined =>
+export const isIn = (column: string, values: readonly Value[] | undefined): Condition | undefined =>
   values && where(values.length > 0 ? `${column} IN (${values.map(() => '?').join(', ')})` : '1 = 0', ...values);
 
 /**

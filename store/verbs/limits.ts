@@ -16,7 +16,7 @@ import {
   type UsedAmounts,
   weekStart,
 } from '../schema/limit-rows.ts';
-import { conditionsOf, filled, numbered, oneOf } from '../schema/query.ts';
+import { conditionsOf, filled, isIn, numbered } from '../schema/query.ts';
 import type { KeySlotRow, UsageHourRow } from '../schema/rows.ts';
 import { keySlots, usage, usageHours } from '../schema/tables.ts';
 import { hourRowOf } from '../schema/usage-sums.ts';
@@ -174,7 +174,7 @@ async function settled(
 /** Ends open reservations. @returns their slots */
 async function endGrants(transaction: Transaction, grants: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (grants.length === 0) return new Map();
-  const { sql, values } = conditionsOf([oneOf('grant_id', filled(grants))]);
+  const { sql, values } = conditionsOf([isIn('grant_id', filled(grants))]);
   const ended = await transaction.query(numbered(`DELETE FROM key_grants${sql} RETURNING grant_id, slot`), values);
   return new Map(ended.map(({ grant_id, slot }) => [String(grant_id), Number(slot)]));
 }

@@ -4,7 +4,7 @@ import type { Driver } from '../driver.ts';
 import { trimLog } from '../log-size.ts';
 import { checkValueVerbs } from '../schema/check-values.ts';
 import type { AuditFilter } from '../schema/filters.ts';
-import { type Condition, equals, oneOf, operators, select, selectKeys, where } from '../schema/query.ts';
+import { type Condition, equals, isIn, operators, select, selectKeys, where } from '../schema/query.ts';
 import type { AccountStatePatch, NewPin, StampedAccountState } from '../schema/rows.ts';
 import { accountState, audit, catalog, credentialImports, credentials, files, movedPins, pins, runningConfig } from '../schema/tables.ts';
 import type { Writer } from '../writing/writer.ts';
@@ -55,8 +55,8 @@ const page = ({ id, since, until, before, limit = LIST_ROWS }: AuditFilter) => (
 
 /** The audit rows of the Pools, and those of accounts, which belong to no single Pool. */
 function concerned({ pools, accounts }: AuditFilter): Condition | undefined {
-  const ofPools = oneOf('pool', pools);
-  const ofAccounts = oneOf('target', accounts);
+  const ofPools = isIn('pool', pools);
+  const ofAccounts = isIn('target', accounts);
   if (!ofPools || !ofAccounts) return ofPools;
   const sql = `(${ofPools.sql} OR (pool IS NULL AND (action LIKE 'account.%' OR action LIKE 'credential.%') AND ${ofAccounts.sql}))`;
   return where(sql, ...ofPools.values, ...ofAccounts.values);

@@ -3,7 +3,7 @@
 import type { Value } from '../driver.ts';
 import type { ListPlace, RequestFilter } from '../schema/filters.ts';
 import type { RequestRow } from '../schema/logged-rows.ts';
-import { type Condition, conditionsOf, equals, numbered, oneOf, type Reader, where } from '../schema/query.ts';
+import { type Condition, conditionsOf, equals, isIn, numbered, type Reader, where } from '../schema/query.ts';
 import { requests } from '../schema/tables.ts';
 
 /** The result of a search. */
@@ -90,7 +90,7 @@ function conditionsIn(filter: RequestFilter): Conditions {
   const { id, pools, status, min_duration_ms, min_retries, ended_since } = filter;
   const status_class = filter.status_class ?? (status === undefined ? undefined : `${Math.floor(status / 100)}xx`);
   const equal = { ...filter, status_class };
-  const ofPools = oneOf('pool', pools);
+  const ofPools = isIn('pool', pools);
   const own = [
     min_duration_ms === undefined ? undefined : where('duration_ms >= ?', min_duration_ms),
     min_retries === undefined ? undefined : where('retries >= ?', min_retries),

@@ -1,6 +1,6 @@
 // Slots of accounts: how many turns each node may send to an account, so that all nodes together stay within `max_concurrent` (Q34).
 import type { Driver, Transaction } from '../driver.ts';
-import { conditionsOf, filled, numbered, oneOf } from '../schema/query.ts';
+import { conditionsOf, filled, isIn, numbered } from '../schema/query.ts';
 import type { SlotRow } from '../schema/rows.ts';
 import { announcedSlots, slotLocks, slots } from '../schema/tables.ts';
 import { type Present, type SlotClaim, slotChange } from './slot-change.ts';
@@ -63,7 +63,7 @@ export function slotVerbs(driver: Driver): SlotVerbs {
 
 /** Reads the running nodes and their slots of the accounts. */
 async function read(transaction: Transaction, accounts: readonly string[], now: number): Promise<Present> {
-  const { sql, values } = conditionsOf([oneOf('account', filled(accounts))]);
+  const { sql, values } = conditionsOf([isIn('account', filled(accounts))]);
   const of = `SELECT account, node, held, wanted, since FROM slots${sql}`;
   const records = await transaction.query(
     numbered(`SELECT token, account, held, wanted, since FROM nodes LEFT JOIN (${of}) AS own ON own.node = token WHERE expires_at > ?`),

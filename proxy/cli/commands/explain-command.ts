@@ -7,7 +7,7 @@ import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import { nearest } from '../../config/schema/suggestion.ts';
 import { type ExplainedTurn, explainTurns, type Question } from '../../explain/explanation.ts';
 import { explainedProviders } from '../../providers/providers.ts';
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import { type JsonObject, parsedObject } from '../../turn/json/json.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import { noteOf, RouteTable, worded } from '../../turn/routes/route-table.ts';
 import type { Route } from '../../turn/turn.ts';
@@ -119,17 +119,9 @@ async function bodyIn(file: string): Promise<JsonObject> {
   } catch {
     throw new CommandFailure(`${file} cannot be read`, { exitCode: 2 });
   }
-  const body = parsed(text);
-  if (!isObject(body)) throw new CommandFailure(`${file} is no JSON object: --body takes the body of a request`, { exitCode: 2 });
+  const body = parsedObject(text);
+  if (!body) throw new CommandFailure(`${file} is no JSON object: --body takes the body of a request`, { exitCode: 2 });
   return body;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function routeOf(config: Config, method: string, written: string): Route {

@@ -2,7 +2,7 @@
 import { isCollection, isMap, isNode, isScalar, isSeq, type Node } from 'yaml';
 import type { Finding, Path, Problem } from '../schema/finding.ts';
 import { nameOf } from '../schema/setting-names.ts';
-import type { Parsed } from './yaml.ts';
+import { type Parsed, startOf } from './yaml.ts';
 
 /**
  * Turns problems into findings with the position of the key, the value, or the first key of the mapping.
@@ -54,5 +54,3 @@ function firstKeyOf(node: Node | null): Node | null {
   const key = isMap(node) ? node.items[0]?.key : undefined;
   return isNode(key) ? key : node;
 }
-
-const startOf = (node: Node | null): number => node?.range?.[0] ?? 0;

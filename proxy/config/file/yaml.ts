@@ -70,4 +70,5 @@ export function parseYaml(text: string, file: string): Parsed {
   return { document, lines, findings, readable };
 }
 
-const startOf = (node: Node | null): number => node?.range?.[0] ?? 0;
+/** The place of a node in the text. */
+export const startOf = (node: Node | null): number => node?.range?.[0] ?? 0;

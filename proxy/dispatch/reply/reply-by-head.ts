@@ -1,6 +1,7 @@
 // Chooses by the head how the reply of an account is read: as events, whole, or piped.
 import { carrierFailure, type Failure } from '../../turn/errors/failure.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
+import { lowerType } from '../../turn/json/media-type.ts';
 import type { EventHandler } from '../../turn/provider/provider-replies.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Head, Headers } from '../../turn/turn.ts';
@@ -136,10 +137,8 @@ function headOf(status: number, headers: Headers, { turn, provider }: ReplyConte
 
 const isPlain = (headers: Headers): boolean => (headers['content-encoding'] ?? 'identity') === 'identity';
 
-const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').trimStart().toLowerCase();
-
-const isEventStream = (headers: Headers): boolean => typeOf(headers).startsWith('text/event-stream');
+const isEventStream = (headers: Headers): boolean => lowerType(headers['content-type']).startsWith('text/event-stream');
 
 /** Whether the reply may be a stream. A stream may have any type, or none, and its first byte then decides (RB16). */
 const mayBeEvents = (headers: Headers): boolean =>
-  !/^(?:application\/(?:[\w.+-]*\+)?json|text\/html|application\/xhtml)/.test(typeOf(headers));
+  !/^(?:application\/(?:[\w.+-]*\+)?json|text\/html|application\/xhtml)/.test(lowerType(headers['content-type']));

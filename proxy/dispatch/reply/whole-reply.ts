@@ -8,6 +8,7 @@ import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
 import { isList, type Json, type JsonObject, parsedObject } from '../../turn/json/json.ts';
 import { scanOf } from '../../turn/json/json-bounds.ts';
 import { LARGE, parseLargeJson } from '../../turn/json/large-json.ts';
+import { lowerType } from '../../turn/json/media-type.ts';
 import { PARSED_COPIES, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
 import { replyText } from '../../turn/reply/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
@@ -207,7 +208,7 @@ export class WholeReply implements ByteReader {
 
   /** Whether the answer is text, such as a transcript in a text format. */
   get #isText(): boolean {
-    return this.#context.turn.dispatchedKind?.textAnswers === true && TEXT.test(typeOf(this.#upstreamHeaders));
+    return this.#context.turn.dispatchedKind?.textAnswers === true && TEXT.test(lowerType(this.#upstreamHeaders['content-type']));
   }
 
   #passText(body: Buffer): void {
@@ -215,7 +216,7 @@ export class WholeReply implements ByteReader {
     const head = this.#answerHead;
     const { status, headers } = head;
     context.committed();
-    headers['content-type'] = typeOf(this.#upstreamHeaders);
+    headers['content-type'] = lowerType(this.#upstreamHeaders['content-type']);
     context.turn.rules.head(head);
     const ending = { outcome: { kind: 'completed', shown: true }, status, code: null } as const;
     context.settle({ kind: 'done', ending, close: () => this.#client.answer(status, headers, body) });
@@ -246,8 +247,6 @@ const isEnded = ({ object, output, status }: JsonObject): boolean => (object ===
 
 /** Matches types of text answers. An HTML page is not an answer of a provider, and a stream of events was not requested. */
 const TEXT = /^text\/(?!html|event-stream)/;
-
-const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').trimStart().toLowerCase();
 
 const outcomeOf = (json: JsonObject): OutcomeKind => {
   if (isFailure(json)) return 'failed';

@@ -123,7 +123,7 @@ export class AccountTests implements AccountTester {
 /** The most tokens of the turns over one carrier. */
 function mostTokens(model: string, { tools }: AccountTestOrder): { readonly input: number; readonly output: number } {
   if (!tools) return { input: inputTokens(plainBody(model)), output: OUTPUT_TOKENS };
-  const first = inputTokens(toolBody(model, true));
+  const first = inputTokens(toolBody(model, { forced: true }));
   return { input: first + inputTokens(resultBody(model, [])) + OUTPUT_TOKENS, output: 2 * OUTPUT_TOKENS };
 }
 

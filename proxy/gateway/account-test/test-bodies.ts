@@ -39,7 +39,7 @@ const TOOLS: Body = {
 export const plainBody = (model: string): Body => ({ ...common(model), input: INPUT });
 
 /** @param forced false if the account cannot take a forced call */
-export const toolBody = (model: string, forced: boolean): Body => ({
+export const toolBody = (model: string, { forced }: { readonly forced: boolean }): Body => ({
   ...common(model),
   ...TOOLS,
   input: INPUT,

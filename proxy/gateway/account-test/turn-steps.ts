@@ -17,8 +17,9 @@ import { sendTestTurn, type TestedTurn, type TestSubject } from './test-turn.ts'
 export async function turnSteps(subject: TestSubject, over: TestedCarrier, tools: boolean): Promise<readonly AccountTestStep[]> {
   const { id } = subject.model;
   if (!tools) return [(await turnStep(subject, plainBody(id), { step: 'turn', over })).step];
-  const forced = await turnStep(subject, toolBody(id, true), { step: 'turn', over });
-  const first = forced.tested.lack === 'tool_choice' ? await turnStep(subject, toolBody(id, false), { step: 'turn', over }) : forced;
+  const forced = await turnStep(subject, toolBody(id, { forced: true }), { step: 'turn', over });
+  const first =
+    forced.tested.lack === 'tool_choice' ? await turnStep(subject, toolBody(id, { forced: false }), { step: 'turn', over }) : forced;
   const output = first.tested.client.items.map(withoutId);
   if (!first.step.ok || !output.some(({ type }) => type === 'function_call')) return [first.step];
   const second = await turnStep(subject, resultBody(id, output), { step: 'tool_result', over });

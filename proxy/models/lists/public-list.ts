@@ -1,5 +1,5 @@
 // The body of `GET /v1/models`: the members of the public API, and none of the backend's (ML1, ML2, Q20).
-import type { Json, JsonObject } from '../../turn/json/json.ts';
+import { asCount, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { NamedModel } from '../../turn/surface.ts';
 import { advertisedWindow } from '../context-window.ts';
 import type { AvailableModel } from '../pool-models.ts';
@@ -28,5 +28,4 @@ function publicEntry(listed: AvailableModel): JsonObject {
 }
 
 /** Unix seconds; 0 if the provider states none, because nodes would differ in the day on which they first saw a model. */
-const createdOf = (created: Json | undefined): number =>
-  typeof created === 'number' && Number.isSafeInteger(created) && created >= 0 ? created : 0;
+const createdOf = (created: Json | undefined): number => asCount(created) ?? 0;

@@ -1,7 +1,7 @@
 // The API of agent backends. Native turns are passed to them unchanged, and their replies already are Responses events.
 import { inBandFailure, statusFailure } from '../../turn/errors/failure.ts';
 import { readRefusal } from '../../turn/errors/read-refusal.ts';
-import { asString, type Json } from '../../turn/json/json.ts';
+import { asCount, asString } from '../../turn/json/json.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { ProviderCompaction } from '../../turn/provider/provider-requests.ts';
 import type { ProviderCatalog, ProviderFiles } from '../../turn/provider/reads.ts';
@@ -18,17 +18,14 @@ const agentFiles: ProviderFiles = {
     const id = asString(file_id);
     return id !== undefined && FILE_ID.test(id) ? id : undefined;
   },
-  sizeOf: ({ file_size_bytes }) => wholeNumber(file_size_bytes),
-  expiryOf: ({ expires_at }) => (wholeNumber(expires_at) === undefined ? null : (expires_at as number) * 1000),
+  sizeOf: ({ file_size_bytes }) => asCount(file_size_bytes),
+  expiryOf: ({ expires_at }) => (asCount(expires_at) === undefined ? null : (expires_at as number) * 1000),
   upload: {
     targetOf: ({ upload_url }) => asString(upload_url) ?? '',
     finalisePath: (fileId) => `/backend-api/files/${fileId}/uploaded`,
     finalisedOf: ({ status }) => (status === 'success' || status === 'retry' || status === 'error' ? status : undefined),
   },
 };
-
-const wholeNumber = (value: Json | undefined): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
 /** Agent backends compact on their compact path, which some have removed (RB33). */
 const agentCompaction: ProviderCompaction = {

@@ -1,7 +1,7 @@
 // Reads the quota of an account of an agent backend in the three forms that state it. Impossible numbers are ignored (Q8).
 import { LASTING_LIMITS } from '../../turn/errors/error-codes.ts';
 import { resetTime, type StatedReset } from '../../turn/errors/quota-reset.ts';
-import type { Json, JsonObject } from '../../turn/json/json.ts';
+import { asNumber, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { QuotaStatement, QuotaWindow } from '../../turn/provider/quota-statement.ts';
 import type { ProviderQuota } from '../../turn/provider/reads.ts';
 import type { Headers } from '../../turn/turn.ts';
@@ -64,7 +64,7 @@ export function quotaFromEvent(data: JsonObject, now: number): QuotaStatement | 
   const windows = SLOTS.flatMap((name) => {
     const slot = object(limits[name]);
     if (!slot) return [];
-    const minutes = number(slot.window_minutes);
+    const minutes = asNumber(slot.window_minutes);
     return validWindow({ ...usedAndReset(slot), seconds: minutes === undefined ? undefined : minutes * 60 }, now);
   });
   const reached = reachedIn(limits) ?? (windows.length > 0 ? false : undefined);
@@ -78,7 +78,7 @@ export function quotaFromUsageRead(body: unknown, now: number): QuotaStatement |
   if (!limit) return undefined;
   const windows = SLOTS.flatMap((name) => {
     const slot = object(limit[`${name}_window`]);
-    return slot ? validWindow({ ...usedAndReset(slot), seconds: number(slot.limit_window_seconds) }, now) : [];
+    return slot ? validWindow({ ...usedAndReset(slot), seconds: asNumber(slot.limit_window_seconds) }, now) : [];
   });
   return { source: 'read', windows, reached: statesLastingLimit(read?.rate_limit_reached_type) || reachedIn(limit) };
 }
@@ -94,9 +94,9 @@ function statesLastingLimit(stated: Json | undefined): boolean {
 
 function usedAndReset(slot: JsonObject): Omit<StatedWindow, 'seconds'> {
   return {
-    used: number(slot.used_percent),
-    at: number(slot.reset_at) ?? number(slot.resets_at),
-    after: number(slot.reset_after_seconds) ?? number(slot.resets_in_seconds),
+    used: asNumber(slot.used_percent),
+    at: asNumber(slot.reset_at) ?? asNumber(slot.resets_at),
+    after: asNumber(slot.reset_after_seconds) ?? asNumber(slot.resets_in_seconds),
   };
 }
 
@@ -112,10 +112,7 @@ function validWindow({ used, seconds, at, after }: StatedWindow, now: number): r
   return [{ seconds: Math.round(seconds), used: Math.min(100, used), resetsAt: resetTime({ at, after }, now, seconds) }];
 }
 
-const object = (value: Json | undefined): JsonObject | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
-
-const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
+const object = (value: Json | undefined): JsonObject | undefined => (isObject(value) ? value : undefined);
 
 /** The number in a header. A header that came twice is joined with a comma, and is not a number. */
 const decimal = (value: string | undefined): number | undefined =>

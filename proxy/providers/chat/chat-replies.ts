@@ -1,6 +1,7 @@
 // The decoding of replies of Chat accounts: chunks become Responses events, and the answer to a request for a summary becomes a compaction.
 import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
 import { Adaptations } from '../../turn/provider/adapted.ts';
+import { apiAccountOf } from '../../turn/provider/api-account.ts';
 import type { EventHandler } from '../../turn/provider/provider-replies.ts';
 import type { EncodedAttempt } from '../../turn/provider/provider-requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
@@ -8,7 +9,6 @@ import { SummaryReply } from '../api-accounts/compaction/summary-reply.ts';
 import { isSummary } from '../api-accounts/compaction/summary-request.ts';
 import { ResponseObject } from '../api-accounts/reply/response-object.ts';
 import { type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
-import { chatAccountOf } from './chat-requests.ts';
 import { capsuleText } from './reasoning-capsule.ts';
 import { ChatReply, type ChatReplyOptions } from './reply/chat-reply.ts';
 
@@ -18,7 +18,7 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 export function chatDecoding({ body }: Outgoing, context: EncodedAttempt): readonly EventHandler[] | undefined {
   const { turn, estimateUsage, work } = context;
   if (!work || turn.route.kind === 'embeddings') return undefined;
-  const { quirks } = chatAccountOf(context);
+  const { quirks } = apiAccountOf(context);
   const declaring = declarations(body);
   let tools: ToolTable | undefined;
   const options: ChatReplyOptions = {

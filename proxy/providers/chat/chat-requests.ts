@@ -1,7 +1,7 @@
 // The requests to Chat accounts: turns as Chat Completions, and audio, which passes unread.
 import { turnBytes } from '../../turn/json/encode-body.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
+import { apiAccountOf } from '../../turn/provider/api-account.ts';
 import type { EncodedAttempt, EncodedRequest, ProviderRequests } from '../../turn/provider/provider-requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
@@ -29,7 +29,7 @@ export class ChatRequests implements ProviderRequests {
   json(out: Outgoing, context: EncodedAttempt): EncodedRequest {
     const { turn, model } = context;
     if (turn.route.kind === 'embeddings') return embeddingRequest(out, context);
-    const account = chatAccountOf(context);
+    const account = apiAccountOf(context);
     const isWithoutTools = isSummary(turn, out.body);
     if (isWithoutTools) out.body = summaryRequest(out.body);
     const cacheKeyOf = (stated: string): string => this.#cacheKeys.of(stated, turn);
@@ -38,9 +38,4 @@ export class ChatRequests implements ProviderRequests {
     const headers = apiHeaders(out, context, { 'content-type': 'application/json', accept });
     return { method: 'POST', path: TURNS, headers, body: turnBytes(body, turn), ...(adapted && { adapted }) };
   }
-}
-
-export function chatAccountOf({ account }: Pick<EncodedAttempt, 'account'>): ApiAccountConfig {
-  if (!isApiAccount(account)) throw new Error(`account ${account.id} has no settings of another API`);
-  return account;
 }

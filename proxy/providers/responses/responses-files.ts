@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EncodedBody } from '../../turn/json/encode-body.ts';
 import { FormEncoding, LINE_BREAK } from '../../turn/json/form-encoding.ts';
-import { asString, type Json } from '../../turn/json/json.ts';
+import { asCount, asString } from '../../turn/json/json.ts';
 import { fileType } from '../../turn/json/media-type.ts';
 import type { ProviderFiles } from '../../turn/provider/reads.ts';
 import type { Work } from '../../turn/turn.ts';
@@ -15,15 +15,12 @@ export const responsesFiles: ProviderFiles = {
     const text = asString(id);
     return text !== undefined && FILE_ID.test(text) ? text : undefined;
   },
-  sizeOf: ({ bytes }) => wholeNumber(bytes),
+  sizeOf: ({ bytes }) => asCount(bytes),
   expiryOf: ({ expires_at }) => {
-    const seconds = wholeNumber(expires_at);
+    const seconds = asCount(expires_at);
     return seconds === undefined ? null : seconds * 1000;
   },
 };
-
-const wholeNumber = (value: Json | undefined): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
 /** The form of an upload. The metadata in the body becomes fields of the form (Q21). */
 export function encodedFileForm({ body, file }: Work): EncodedBody {

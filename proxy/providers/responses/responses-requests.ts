@@ -4,7 +4,7 @@ import { asList, isAbsent, isObject, type Json } from '../../turn/json/json.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Adaptations } from '../../turn/provider/adapted.ts';
-import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
+import { type ApiAccountConfig, apiAccountOf } from '../../turn/provider/api-account.ts';
 import type {
   EncodedAttempt,
   EncodedFrame,
@@ -154,11 +154,6 @@ interface Posted {
 function listed(adapted: Adaptations | undefined): Pick<EncodedRequest, 'adapted'> {
   const names = adapted?.list();
   return names ? { adapted: names } : {};
-}
-
-function apiAccountOf({ account }: Pick<EncodedAttempt, 'account'>): ApiAccountConfig {
-  if (!isApiAccount(account)) throw new Error(`account ${account.id} has no settings of another API`);
-  return account;
 }
 
 const isAddition = (item: Json): boolean => isObject(item) && item.type === 'additional_tools';

@@ -4,6 +4,7 @@ import { KeepaliveSseSink } from '../../clients/http/replies/keepalive-sse-sink.
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { DeltaText } from '../../turn/reply/delta-text.ts';
+import { jsonText } from '../../turn/reply/event-bytes.ts';
 import { LIFECYCLE } from '../../turn/reply/event-types.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import { SentText } from '../../turn/reply/sent-text.ts';
@@ -197,7 +198,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     else if (isCall(item.type)) {
       const call = this.#calls.get(at) ?? this.#open(item, at);
       const given = item[CALLS[item.type].member];
-      if (call && typeof given === 'string') this.#write(call, call.written ? restOf(call.sent, given) : encoded(given));
+      if (call && typeof given === 'string') this.#write(call, call.written ? restOf(call.sent, given) : jsonText(given));
       // An item without index and id always counts as a new one.
       if (isAbsent(at)) this.#calls.delete(at);
     }
@@ -206,7 +207,7 @@ export class ChatSseSink extends KeepaliveSseSink {
   #completeMessage(item: JsonObject, at: Json | undefined): void {
     const message = this.#messageOf(item, at) ?? this.#openMessage(at);
     const said = messageTextsIn(item);
-    if (!message.written) for (const { type, text } of said) this.#say(type, encoded(text), message);
+    if (!message.written) for (const { type, text } of said) this.#say(type, jsonText(text), message);
     else if (this.#losses > 0) {
       for (const type of ['content', 'refusal'] as const) {
         const finished = said.flatMap((one) => (one.type === type ? [one.text] : [])).join('');
@@ -256,6 +257,3 @@ function restOf(sent: SentText, finished: string): Buffer | undefined {
 }
 
 const lengthOf = (id: Json | undefined): number => (typeof id === 'string' ? id.length : 0);
-
-/** The text in the form that JSON has between the quotes. */
-const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));

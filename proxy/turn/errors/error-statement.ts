@@ -1,5 +1,5 @@
 // What a provider states with a refusal: the error in its own words, a status inside a reply, the quota's reset, and how long to wait.
-import { isObject, type Json, type JsonObject } from '../json/json.ts';
+import { asNumber, isObject, type Json, type JsonObject } from '../json/json.ts';
 import { endOf } from '../reply/terminal-event.ts';
 import type { Headers } from '../turn.ts';
 import { codeOfType } from './error-codes.ts';
@@ -64,7 +64,7 @@ export function hasReset(json: JsonObject | undefined): boolean {
 /** Unix seconds; undefined if no possible time is stated. @param now Unix milliseconds */
 export function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
   const fields = json && errorObjectOf(json);
-  return resetTime({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
+  return resetTime({ at: asNumber(fields?.resets_at), after: asNumber(fields?.resets_in_seconds) }, now);
 }
 
 /** Whole seconds or an HTTP date, as RFC 9110 defines them. Any other text is ignored. */
@@ -82,5 +82,3 @@ export function retryAfterMs(value: string | undefined, now: number): number | u
 }
 
 const text = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
-
-const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);

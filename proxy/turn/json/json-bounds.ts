@@ -8,8 +8,8 @@ const UNCHECKED_BYTES = 65_536;
 
 export const [QUOTE, BACKSLASH, COMMA, LIST, OBJECT, LIST_END, OBJECT_END] = [34, 92, 44, 91, 123, 93, 125] as const;
 /**
- * So many bytes of a string are read one by one. Most strings end within them. The end of a longer one is searched with `indexOf`, whose call
- * costs as much as reading so many bytes.
+ * The bytes of a string that are read one by one. Most strings end within them. The end of a longer string is searched with `indexOf`: a
+ * call costs as much as reading this number of bytes.
  */
 const NEAR_BYTES = 32;
 /** The values that a list or an object counts as. Rules look at each of them, and no step of a turn may occupy the event loop for long. */

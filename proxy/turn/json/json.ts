@@ -26,6 +26,16 @@ export function asString(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** The number itself, or undefined for any other value and for a number that is infinite in memory. */
+export function asNumber(value: Json | undefined): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+/** The count itself, or undefined for any other value, because unknown is not zero (Q18). A count is a whole number of at least 0. */
+export function asCount(value: Json | undefined): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
 /** A string that is not blank. */
 export function isText(value: Json | undefined): value is string {
   return typeof value === 'string' && value.trim() !== '';
@@ -49,6 +59,11 @@ export function parsedJson(text: string): unknown {
 export function parsedObject(text: string): JsonObject | undefined {
   const value = parsedJson(text);
   return isObject(value) ? value : undefined;
+}
+
+/** Whether a text is a JSON object. The first character decides about most other texts, which are not parsed. */
+export function isObjectText(text: string): boolean {
+  return /^\s*\{/.test(text) && parsedObject(text) !== undefined;
 }
 
 /** Returns the same list if `change` returned every element unchanged. */

@@ -10,6 +10,9 @@ export function mediaTypeOf(contentType: string | undefined): MIMEType | undefin
   }
 }
 
+/** A Content-Type in lower case, also a malformed one; empty if the header is missing. */
+export const lowerType = (contentType: string | undefined): string => (contentType ?? '').trimStart().toLowerCase();
+
 const ESSENCE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
 
 /** The media type of a file as a client stated it, without parameters. If that is not valid, the type for arbitrary bytes. */

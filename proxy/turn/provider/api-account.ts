@@ -47,6 +47,12 @@ export const presetName = (account: AccountConfig): PresetName | undefined => (i
 
 export const isApiAccount = (account: AccountConfig): account is ApiAccountConfig => account.api !== 'agent';
 
+/** The account of an attempt that a provider of API accounts encodes. @throws Error for any other account, which is a fault of the program */
+export function apiAccountOf({ account }: { readonly account: AccountConfig }): ApiAccountConfig {
+  if (!isApiAccount(account)) throw new Error(`account ${account.id} has no settings of another API`);
+  return account;
+}
+
 /** Cached by the configuration's object, because every turn asks. */
 const poolsWithApis = new WeakMap<Pick<PoolConfig, 'assignments'>, boolean>();
 

@@ -1,6 +1,4 @@
 // The replies of a provider API: the headers that are passed on, and the decoding into Responses events.
-import type { JsonObject } from '../json/json.ts';
-import type { LiveTurn } from '../live-turn.ts';
 import type { ReplyEvent } from '../reply/reply-event.ts';
 import type { Headers, Outgoing } from '../turn.ts';
 import type { EncodedAttempt } from './provider-requests.ts';
@@ -37,6 +35,4 @@ export interface ProviderReplies {
    * replies already are Responses events, and undefined for such a reply: its events pass without being read.
    */
   readonly decoding?: (out: Outgoing, context: EncodedAttempt) => readonly EventHandler[] | undefined;
-  /** Translates a whole answer of a kind without events, such as the answer about a file. Absent if the answer is passed on unchanged. */
-  readonly answer?: (json: JsonObject, turn: LiveTurn) => JsonObject;
 }

@@ -1,7 +1,7 @@
 // The text of a delta event, read from its bytes in the form that JSON has between the quotes. It is parsed only if it is written in an
 // unusual way.
 import type { Json } from '../json/json.ts';
-import { DeltaLocator, MemberLocator, textLength } from './event-bytes.ts';
+import { DeltaLocator, jsonText, MemberLocator, textLength } from './event-bytes.ts';
 import type { ReplyEvent } from './reply-event.ts';
 
 const QUOTE = 0x22;
@@ -38,7 +38,7 @@ export class DeltaText {
     if (to !== -1) return from === to ? undefined : bytes.subarray(from, to);
     const delta = event.json()?.delta;
     if (typeof delta !== 'string' || delta === '') return undefined;
-    const text = Buffer.from(JSON.stringify(delta).slice(1, -1));
+    const text = jsonText(delta);
     this.#decodedBytes = textLength(text, 0, text.length);
     return text;
   }

@@ -52,6 +52,9 @@ function isAt(bytes: Buffer, at: number, end: number, name: Buffer): boolean {
   return true;
 }
 
+/** A text in the form that JSON has between the quotes. */
+export const jsonText = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));
+
 /**
  * The UTF-8 length of the decoded text of a JSON string.
  * @param from the index of its first character, inside its quotes

@@ -1,6 +1,6 @@
 // Counts what was written of a text. If events of the account could not be read, the finished item shows which text is missing (F1.9,
 // AM54).
-import { textLength } from './event-bytes.ts';
+import { jsonText, textLength } from './event-bytes.ts';
 
 /** Returns how many events of the reply could not be read so far. */
 export type Losses = () => number;
@@ -34,7 +34,7 @@ export class SentText {
     const whole = Buffer.from(finished);
     if (whole.length <= this.#bytes) return undefined;
     if (this.#hasGap || isInsideCharacter(whole, this.#bytes)) return 'elsewhere';
-    return Buffer.from(JSON.stringify(whole.subarray(this.#bytes).toString()).slice(1, -1));
+    return jsonText(whole.subarray(this.#bytes).toString());
   }
 }
 

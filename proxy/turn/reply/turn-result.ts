@@ -34,7 +34,11 @@ export interface Attempts {
 
 export const NO_ATTEMPTS: Attempts = Object.freeze({ rows: [], wasSent: false, account: null, tier: null, overflow: null, why: null });
 
-export const clientGone = (shown: boolean): Ending => ({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
+export const clientGone = ({ shown }: { readonly shown: boolean }): Ending => ({
+  outcome: { kind: 'client_gone', shown },
+  status: 499,
+  code: null,
+});
 
 /** Token counts of a turn. Null means unknown, not zero. */
 export interface TokenCounts {

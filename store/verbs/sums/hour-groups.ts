@@ -4,7 +4,7 @@ import type { DatabaseRecord, Value } from '../../driver.ts';
 import { decode } from '../../schema/decoders.ts';
 import type { HourFilter, HourGroup } from '../../schema/filters.ts';
 import { DAY_MS } from '../../schema/limit-rows.ts';
-import { conditionsOf, equals, numbered, oneOf, type Reader, where } from '../../schema/query.ts';
+import { conditionsOf, equals, isIn, numbered, type Reader, where } from '../../schema/query.ts';
 import type { HourSums } from '../../schema/rows.ts';
 
 /** The sum of a group. Fields by which it is not grouped are null. */
@@ -94,11 +94,11 @@ function sourceOf(filter: HourFilter): Source {
 /** The rows of one table. */
 function partOf(table: string, time: 'hour' | 'day', { pools, accounts, model, since, until }: HourFilter): Source {
   const { sql, values } = conditionsOf([
-    oneOf('account', accounts),
+    isIn('account', accounts),
     equals('model', model),
     since === undefined ? undefined : where(`${time} >= ?`, since),
     until === undefined ? undefined : where(`${time} < ?`, until),
-    oneOf('pool', pools),
+    isIn('pool', pools),
   ]);
   return { sql: `${table}${sql}`, values };
 }

@@ -2,7 +2,7 @@
 import type { DatabaseRecord } from '../../driver.ts';
 import { decode } from '../../schema/decoders.ts';
 import type { UsageFilter, UsageGroup } from '../../schema/filters.ts';
-import { conditionsOf, numbered, oneOf, type Reader, where } from '../../schema/query.ts';
+import { conditionsOf, isIn, numbered, type Reader, where } from '../../schema/query.ts';
 import type { UsageSums } from '../../schema/usage-sums.ts';
 
 /** The sum of a group. Fields by which it is not grouped are null. */
@@ -32,8 +32,8 @@ const MOST_ROWS = 1_000;
 export async function usageSums(reader: Reader, filter: UsageFilter): Promise<readonly UsageTotal[]> {
   const { by, pools, key_ids, since, until, offset = 0, limit = ROWS } = filter;
   const { sql: conditions, values } = conditionsOf([
-    oneOf('pool', pools),
-    oneOf('key_id', key_ids),
+    isIn('pool', pools),
+    isIn('key_id', key_ids),
     since === undefined ? undefined : where('day >= ?', since),
     until === undefined ? undefined : where('day < ?', until),
   ]);

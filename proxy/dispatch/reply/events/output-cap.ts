@@ -1,6 +1,7 @@
 // Ends a reply at its key's cap of output tokens, if the account did not get the cap, with the events that a provider would send.
 import { isObject, type JsonObject, parsedObject } from '../../../turn/json/json.ts';
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
+import { jsonText } from '../../../turn/reply/event-bytes.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
@@ -92,12 +93,12 @@ export class OutputCap {
     if (typeof number === 'number') this.#sequence = text === '' ? number - 1 : number;
     if (text === '') return [];
     this.#bytes += Buffer.byteLength(text);
-    this.#output.append(event, Buffer.from(JSON.stringify(text).slice(1, -1)));
+    this.#output.append(event, jsonText(text));
     return [{ ...data, delta: text }];
   }
 }
 
-/** The longest beginning of a text that has at most so many bytes in UTF-8 and no partial character. */
+/** The longest beginning of a text that has at most this number of bytes in UTF-8 and no partial character. */
 function startOf(text: string, bytes: number): string {
   let start = '';
   let length = 0;

@@ -1,6 +1,6 @@
 // The usage of a reply in the form of Responses events: the account's counts if they can be right, otherwise an estimate that is marked
 // (AA55, AA56).
-import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { asCount, isObject, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
 import { tokensOfBytes } from '../../../turn/token-estimate.ts';
@@ -67,7 +67,3 @@ export function statedUsage(usage: JsonObject): ReplyUsage | undefined {
     reasoning: (isObject(written) ? asCount(written.reasoning_tokens) : undefined) ?? 0,
   };
 }
-
-/** The count; undefined if the value is not a whole number or is negative. */
-export const asCount = (value: Json | undefined): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

@@ -1,6 +1,5 @@
 // Turns a call of a function into the item of the tool that the client declared (AA27).
-import { isObject, type JsonObject } from '../../../turn/json/json.ts';
-import { isObjectText } from './lowered-calls.ts';
+import { isObject, type JsonObject, parsedObject } from '../../../turn/json/json.ts';
 import type { LoweredTool } from './tool-table.ts';
 
 /** @param given the arguments as text; of a custom tool its input */
@@ -24,7 +23,7 @@ export function customInput(text: string): string {
   return typeof input === 'string' ? input : text;
 }
 
-const objectOf = (text: string): JsonObject => (isObjectText(text) ? (JSON.parse(text) as JsonObject) : {});
+const objectOf = (text: string): JsonObject => parsedObject(text) ?? {};
 
 /** The action of a shell call. If the arguments cannot be read, the action runs nothing. */
 function shellAction(text: string): JsonObject {

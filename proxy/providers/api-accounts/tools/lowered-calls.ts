@@ -1,5 +1,5 @@
 // Calls and outputs in the history as calls of functions, with ids, names, arguments and results, for tools of any type (AA27).
-import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { isObject, isObjectText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Adaptations, AdaptedName } from '../../../turn/provider/adapted.ts';
 import type { ToolTable } from './tool-table.ts';
 
@@ -82,13 +82,4 @@ function argumentsText(value: Json | undefined, adapted: Adaptations): string {
   if (isObjectText(text)) return text;
   adapted.note('input.function_call.arguments');
   return text.trim() === '' ? '{}' : JSON.stringify({ input: text });
-}
-
-export function isObjectText(text: string): boolean {
-  if (!/^\s*\{/.test(text)) return false;
-  try {
-    return isObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
 }

@@ -1,8 +1,7 @@
 // A call in a reply. It is opened when its name is known, as a call of the tool that the client declared (AA50, AA53).
-import type { Json, JsonObject } from '../../../turn/json/json.ts';
+import { isObjectText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { newId } from '../../api-accounts/reply/new-id.ts';
 import { calledItem } from '../../api-accounts/tools/called-item.ts';
-import { isObjectText } from '../../api-accounts/tools/lowered-calls.ts';
 import type { LoweredTool, LoweredType } from '../../api-accounts/tools/tool-table.ts';
 import { CustomInput } from './custom-input.ts';
 import type { ItemStatus, ReplyOutput } from './reply-output.ts';

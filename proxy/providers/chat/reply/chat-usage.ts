@@ -1,7 +1,7 @@
 // The usage that a Chat chunk states, in any of its places (AA55).
-import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { asCount, asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
-import { asCount, type ReplyUsage } from '../../api-accounts/reply/usage-in-reply.ts';
+import type { ReplyUsage } from '../../api-accounts/reply/usage-in-reply.ts';
 
 /** The stated usage: next to the choices, in `x_groq`, or in the choice. Undefined if the chunk states none. */
 export function usageIn({ usage, x_groq, choices }: JsonObject): JsonObject | undefined {

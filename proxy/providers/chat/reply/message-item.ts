@@ -7,7 +7,6 @@ type PartType = 'output_text' | 'refusal';
 
 interface OpenPart {
   readonly type: PartType;
-  readonly index: number;
   readonly place: string;
   text: string;
   readonly annotations: JsonObject[];
@@ -66,7 +65,7 @@ export class MessageItem {
     this.#endPart();
     const index = this.#done.length;
     const place = `"item_id":"${this.#id}","output_index":${this.#index},"content_index":${index}`;
-    const part: OpenPart = { type, index, place, text: '', annotations: [] };
+    const part: OpenPart = { type, place, text: '', annotations: [] };
     this.#part = part;
     this.#output.write('response.content_part.added', `${place},"part":${JSON.stringify(contentOf(part))}`);
     return part;

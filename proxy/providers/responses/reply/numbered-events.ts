@@ -8,8 +8,9 @@ export class NumberedEvents {
   /** Set for each event of the account. */
   emit: Emit = () => undefined;
   readonly #memory: HeldBytes;
-  /** The number of events with data so far. `#renumbers` is set when the account's sequence numbers are no longer valid. */
+  /** The number of events with data so far. */
   #sent = 0;
+  /** Whether the account's sequence numbers are no longer valid. */
   #renumbers = false;
 
   constructor(memory: HeldBytes) {

@@ -1,6 +1,7 @@
 // An output item during its stream: how it was opened, and its texts so far. If the account does not end it, its end is made from them.
 import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
 import { isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { jsonText } from '../../../turn/reply/event-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { partTypes, type StreamedText } from './item-events.ts';
 
@@ -39,7 +40,7 @@ export class OpenText {
 
   /** @returns the number of bytes that were added */
   set(value: Json | undefined): number {
-    return this.isEmpty && typeof value === 'string' ? this.add(Buffer.from(JSON.stringify(value).slice(1, -1))) : 0;
+    return this.isEmpty && typeof value === 'string' ? this.add(jsonText(value)) : 0;
   }
 
   get value(): string {

@@ -1,5 +1,6 @@
 // Writes the blocks of one message one after another (AM51, AM53), and ends the message at a stop sequence (AM48).
 import type { JsonObject } from '../../../turn/json/json.ts';
+import { jsonText } from '../../../turn/reply/event-bytes.ts';
 import type { StopSequences } from '../stop-sequences.ts';
 
 /** The kinds of texts that are sent in deltas, by the member that contains them. */
@@ -64,7 +65,7 @@ export class BlockWriter {
   #stoppedBy(stops: StopSequences, block: OpenBlock): OpenBlock {
     let matcher = stops.matcher();
     const show = (text: string): void => {
-      if (text !== '') block.text('text', encoded(text));
+      if (text !== '') block.text('text', jsonText(text));
     };
     const read = (piece: Buffer, write: (text: string) => void): void => {
       if (this.#matched !== undefined) return;
@@ -78,7 +79,7 @@ export class BlockWriter {
       text: (_kind, piece) => read(piece, show),
       replace: (kind, whole) => {
         if (this.#matched === undefined) matcher = stops.matcher();
-        read(whole, (text) => block.replace(kind, encoded(text)));
+        read(whole, (text) => block.replace(kind, jsonText(text)));
       },
       delta: (delta) => {
         if (this.#matched === undefined) block.delta(delta);
@@ -126,8 +127,5 @@ class TextBlock implements OpenBlock {
 }
 
 const DROPPED: OpenBlock = { text: () => undefined, replace: () => undefined, delta: () => undefined, close: () => undefined };
-
-/** A text in the form that JSON has between the quotes. */
-export const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));
 
 export const decoded = (piece: Buffer): string => JSON.parse(`"${piece.toString()}"`) as string;

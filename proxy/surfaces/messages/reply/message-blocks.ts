@@ -1,7 +1,8 @@
 // Turns a message of an account's reply into text blocks. Each part is one block with its citations (AM53, AM54).
 import { asList, isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { jsonText } from '../../../turn/reply/event-bytes.ts';
 import { type Losses, SentText } from '../../../turn/reply/sent-text.ts';
-import { type BlockWriter, encoded, type OpenBlock } from './block-writer.ts';
+import type { BlockWriter, OpenBlock } from './block-writer.ts';
 import type { DeltaKind, ItemBlocks, ItemOptions } from './item-blocks.ts';
 import { Lanes } from './lanes.ts';
 
@@ -90,8 +91,8 @@ export class MessageBlocks implements ItemBlocks {
     const { block, sent, written, cited } = this.#of(index);
     const text = part.type === 'refusal' ? part.refusal : part.text;
     if (typeof text === 'string' && text !== '') {
-      const missing = written ? sent.missing(text) : encoded(text);
-      if (missing === 'elsewhere') block.replace('text', encoded(text));
+      const missing = written ? sent.missing(text) : jsonText(text);
+      if (missing === 'elsewhere') block.replace('text', jsonText(text));
       else if (missing) this.#write(index, missing);
     }
     if (cited) return;

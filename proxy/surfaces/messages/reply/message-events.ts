@@ -1,10 +1,11 @@
 // Turns the Responses events of a reply into the blocks of a message. Deltas are not parsed (AM52, AM54).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
+import { jsonText } from '../../../turn/reply/event-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { Event } from '../../../turn/turn.ts';
 import type { MessagesRequest } from '../request/decode.ts';
-import { type BlockOutput, encoded } from './block-writer.ts';
+import type { BlockOutput } from './block-writer.ts';
 import type { DeltaKind } from './item-blocks.ts';
 import type { LaneMemory } from './lanes.ts';
 import { type EventPlace, MessageReply } from './message-reply.ts';
@@ -70,7 +71,7 @@ export class MessageEvents {
       this.reply.annotation(place, partOf(data), annotation, size);
     } else if (typeof delta === 'string' && delta !== '') {
       const known = DELTAS.get(type);
-      if (known) this.#delta(known.kind, place, partOf(data), encoded(delta));
+      if (known) this.#delta(known.kind, place, partOf(data), jsonText(delta));
     }
   }
 

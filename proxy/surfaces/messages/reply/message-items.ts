@@ -1,8 +1,9 @@
 // The blocks of each kind of item of an account's reply (AM52).
 import { asList, isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { jsonText } from '../../../turn/reply/event-bytes.ts';
 import { SentText } from '../../../turn/reply/sent-text.ts';
 import { toolUseId } from '../tool-identity.ts';
-import { type BlockWriter, encoded, type OpenBlock } from './block-writer.ts';
+import type { BlockWriter, OpenBlock } from './block-writer.ts';
 import type { DeltaKind, ItemBlocks, ItemOptions } from './item-blocks.ts';
 import { MessageBlocks } from './message-blocks.ts';
 import { ThinkingBlock } from './thinking-block.ts';
@@ -30,7 +31,7 @@ function writeSearch({ id, action }: JsonObject, writer: BlockWriter): void {
   if (typeof query !== 'string' || query === '') return;
   const use = searchUseId(typeof id === 'string' ? id : query);
   const call = writer.open({ type: 'server_tool_use', id: use, name: 'web_search', input: {} });
-  call.text('partial_json', encoded(JSON.stringify({ query })));
+  call.text('partial_json', jsonText(JSON.stringify({ query })));
   call.close();
   const content = asList(action.sources).flatMap((source) => (isObject(source) ? resultOf(source) : []));
   writer.open({ type: 'web_search_tool_result', tool_use_id: use, content }).close();
@@ -52,7 +53,7 @@ function resultOf({ url, title }: JsonObject): JsonObject[] {
   ];
 }
 
-const EMPTY_INPUT = encoded('{}');
+const EMPTY_INPUT = jsonText('{}');
 
 /** Turns a function call of an account's reply into a tool_use block (AM55). */
 class ToolUseBlock implements ItemBlocks {
@@ -81,8 +82,8 @@ class ToolUseBlock implements ItemBlocks {
   done({ arguments: given, status }: JsonObject): void {
     const cut = status === 'incomplete';
     if (typeof given === 'string' && given !== '') {
-      const missing = this.#written ? this.#sent.missing(given) : encoded(given);
-      if (missing === 'elsewhere') this.#block.replace('partial_json', encoded(given));
+      const missing = this.#written ? this.#sent.missing(given) : jsonText(given);
+      if (missing === 'elsewhere') this.#block.replace('partial_json', jsonText(given));
       else if (missing) this.delta('arguments', 0, missing);
     }
     if (!this.#written && !cut) this.#block.text('partial_json', EMPTY_INPUT);

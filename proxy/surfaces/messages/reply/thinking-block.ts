@@ -1,11 +1,12 @@
 // Turns reasoning of an account's reply into a thinking block with its signature, or into a redacted block (AM35, AM36).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { jsonText } from '../../../turn/reply/event-bytes.ts';
 import { signatureOf } from '../signature.ts';
-import { type BlockWriter, encoded, type OpenBlock } from './block-writer.ts';
+import type { BlockWriter, OpenBlock } from './block-writer.ts';
 import type { DeltaKind, ItemBlocks, ItemOptions, ThinkingDisplay } from './item-blocks.ts';
 import { Lanes } from './lanes.ts';
 
-const BLANK_LINE = encoded('\n\n');
+const BLANK_LINE = jsonText('\n\n');
 
 /**
  * The parts of a summary are joined with blank lines. A summary takes precedence over raw reasoning, unless raw reasoning was written
@@ -56,7 +57,7 @@ export class ThinkingBlock implements ItemBlocks {
     const kind = this.#kind ?? (summary.some((text) => text !== '') ? 'summary' : 'reasoning');
     for (const [part, text] of (kind === 'summary' ? summary : textsIn(item.content)).entries()) {
       this.#parts.write(part, 0, () => {
-        if (!this.#written.has(part) && text !== '') this.#write(part, encoded(text));
+        if (!this.#written.has(part) && text !== '') this.#write(part, jsonText(text));
       });
       this.#parts.finish(part);
     }

@@ -7,8 +7,8 @@ export const malformed = (place: string, what: string): Refusal =>
   new Refusal('invalid_request', { param: place, message: `\`${place}\` ${what}` });
 
 /** The refusal of a member that the gateway cannot honour. */
-export const unsupported = (place: string, what = 'is not supported'): Refusal =>
-  new Refusal('unsupported_parameter', { param: place, message: `\`${place}\` ${what}` });
+export const unsupported = (place: string): Refusal =>
+  new Refusal('unsupported_parameter', { param: place, message: `\`${place}\` is not supported` });
 
 export function objectAt(value: Json | undefined, place: string): JsonObject {
   if (!isObject(value)) throw malformed(place, 'must be an object');

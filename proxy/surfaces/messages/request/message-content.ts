@@ -12,7 +12,7 @@ const IMAGE_TYPES: ReadonlySet<Json | undefined> = new Set(['image/jpeg', 'image
 
 const textPart = (text: string): JsonObject => ({ type: 'input_text', text });
 
-const joined = (lines: readonly (string | undefined)[], by: string): string => lines.filter((line) => line !== undefined).join(by);
+const joined = (lines: readonly (string | undefined)[]): string => lines.filter((line) => line !== undefined).join('\n');
 
 /** The parts for a text, image, document or search result of a user or a tool; undefined for every other type. */
 export function userParts(block: JsonObject, place: string): readonly Part[] | undefined {
@@ -78,7 +78,7 @@ function documentParts({ source: given, title, context }: JsonObject, place: str
 
 function introduction(title: Json | undefined, context: Json | undefined): readonly JsonObject[] {
   const lines = [isText(title) ? `Document: ${title}` : undefined, isText(context) ? context : undefined];
-  return [textPart(joined(lines, '\n'))];
+  return [textPart(joined(lines))];
 }
 
 function documentPart([block, place]: readonly [JsonObject, string]): readonly JsonObject[] {
@@ -89,7 +89,7 @@ function documentPart([block, place]: readonly [JsonObject, string]): readonly J
 
 function searchResult({ title, source, content }: JsonObject, place: string): string {
   const texts = blocksOf(content, `${place}.content`).map(([{ text }, at]) => textAt(text, `${at}.text`));
-  return joined([textAt(title, `${place}.title`), textAt(source, `${place}.source`), '', texts.join('\n\n')], '\n');
+  return joined([textAt(title, `${place}.title`), textAt(source, `${place}.source`), '', texts.join('\n\n')]);
 }
 
 const ERROR_LINE = '[tool error]';
@@ -116,7 +116,7 @@ export function toolOutput({ content, is_error: failed }: JsonObject, place: str
   });
   if (!isAbsent(failed) && typeof failed !== 'boolean') throw malformed(`${place}.is_error`, 'must be a boolean');
   const texts = parts.flatMap(({ part: { type, text } }) => (type === 'input_text' ? [String(text)] : []));
-  if (texts.length === parts.length) return { output: joined([failed === true ? ERROR_LINE : undefined, ...texts], '\n'), places: [] };
+  if (texts.length === parts.length) return { output: joined([failed === true ? ERROR_LINE : undefined, ...texts]), places: [] };
   const all = failed === true ? withErrorLine(parts, place) : parts;
   return { output: all.map(({ part }) => part), places: all.map((one) => one.place) };
 }
