@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from '../../proxy/config/loading/load.ts';
 import { poolgate } from '../cli/run.ts';
-import { fileWith, folderFor, HASH, SMALL } from '../config/files.ts';
-import { HandClock } from '../models/support.ts';
+import { fileAt, folderFor, HASH, SMALL } from '../config/files.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -99,7 +99,7 @@ test('an operator sees and changes what is theirs, and `admin: true` sees and ch
 });
 
 test('a token is exchanged for a cookie that ends when it is idle, in any case after three days, and with its token', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await startGateway({ clock, upstream: { clock }, config: beyondLoopback });
   assert.equal((await ask(gate, 'POST /api/session', { authorization: 'Bearer wrong' })).cookie, undefined);
   const { status, cookie = '' } = await ask(gate, 'POST /api/session', bearer('ops'));
@@ -182,7 +182,7 @@ test('a proxy that has signed a person in states the operator, and no one else d
 
 test('commands send POOLGATE_TOKEN, and say what is missing without it', async (context) => {
   await using gate = await startGateway({ config: beyondLoopback });
-  const path = fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
+  const path = fileAt(context, gate);
   const without = await poolgate(['requests', '--config', path]);
   assert.equal(without.code, 1);
   assert.match(without.err, /^http:\/\/127\.0\.0\.1:\d+ requires an operator: set POOLGATE_TOKEN to a token of one\n$/);
@@ -194,7 +194,7 @@ test('commands send POOLGATE_TOKEN, and say what is missing without it', async (
 
 test('doctor does not take a gateway that requires a sign-in for another program at its port', async (context) => {
   await using gate = await startGateway({ config: beyondLoopback });
-  const path = fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
+  const path = fileAt(context, gate);
   const run = (env: NodeJS.ProcessEnv) => poolgate(['doctor', '--offline', '--config', path], env);
   assert.match(
     (await run({})).out,

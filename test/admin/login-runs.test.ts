@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { Ajv } from 'ajv';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
-import { ManualClock } from '../support/rehearsal-clock.ts';
 import { until } from '../support/until.ts';
 
 const CLIENT = 'client-1';

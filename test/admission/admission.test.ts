@@ -6,11 +6,11 @@ import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
-import { HandClock, settled } from '../models/support.ts';
+import { ManualClock, settled } from '../support/clocks/manual-clock.ts';
 import { KEY } from '../support/turns/turn.ts';
 
 function world(given: Partial<AdmissionConfig> = {}) {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const counters = new Counters();
   const admission = new Admission(clock, counters);
   const configure = (fields: Partial<AdmissionConfig>): void => {

@@ -7,12 +7,12 @@ import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
-import { HandClock } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 
 const TURN_MS = 100;
 
 function world(given: Partial<AdmissionConfig> = {}) {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const counters = new Counters();
   const admission = new Admission(clock, counters);
   const limits = { running: 1, waiting: 10_000, wait_ms: 600_000, ...given };

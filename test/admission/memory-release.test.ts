@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryRelease } from '../../proxy/admission/memory-release.ts';
 import { BodyMemory } from '../../proxy/base/bytes/body-memory.ts';
-import { HandClock } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
 function parts() {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const seen = { collections: 0, isResting: true };
   const release = new MemoryRelease({
     clock,
@@ -48,7 +48,7 @@ test('[Q38] memory is returned when the gateway rests at two looks after each ot
 });
 
 test('[Q38] a gateway that had a body of 17 MiB collects once when it rests, and counts it', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await startGateway({ clock, upstream: { accounts: ['north'], clock } });
   const { status } = await gate.send('/backend-api/agent/responses', { body: turnBody('x'.repeat(17 * 2 ** 20)) });
   assert.equal(status, 200);

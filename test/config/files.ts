@@ -1,8 +1,11 @@
 // Configuration files for tests: a small valid one, and a separate folder for each test.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { Config } from '../../proxy/config/config.ts';
+import { inspect } from '../../proxy/config/loading/load.ts';
 
 /** SHA-256 of `test`. */
 export const HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
@@ -35,4 +38,15 @@ export function fileWith(context: TestContext, text: string): string {
   const path = join(folderFor(context), 'config.yaml');
   writeFileSync(path, text);
   return path;
+}
+
+/** @returns the path of a file for commands that ask this gateway */
+export const fileAt = (context: TestContext, { adminUrl }: { readonly adminUrl: string }): string =>
+  fileWith(context, `${SMALL}admin: { port: ${new URL(adminUrl).port} }\n`);
+
+/** The configuration in a file. */
+export async function configOf(path: string): Promise<Config> {
+  const { config } = await inspect(readFileSync(path, 'utf8'), { path });
+  assert.ok(config);
+  return config;
 }

@@ -12,10 +12,7 @@ before(async () => {
   gate = await startStage();
 });
 after(() => gate.close());
-beforeEach(() => {
-  gate.upstream.clear();
-  gate.heal();
-});
+beforeEach(() => gate.reset());
 
 const look = { name: 'look', parameters: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] } };
 const see = { name: 'see', parameters: { type: 'object', properties: {} } };

@@ -33,8 +33,7 @@ after(() => gate.close());
 beforeEach(() => {
   // This is longer than quota, cooldowns, the retry budget and the affinity of conversations last.
   clock.setAhead(2 * 3_600_000);
-  gate.upstream.clear();
-  gate.heal();
+  gate.reset();
 });
 
 const has = (one: string, other: string, ids: readonly string[]): boolean => ids.includes(one) || ids.includes(other);
@@ -142,8 +141,7 @@ const message = (text: string): JsonObject => ({ type: 'message', role: 'user', 
 
 test('[AA48] what an API account compacted continues at any account', async () => {
   for (const [one, other] of PAIRS.filter(([id]) => id === 'box' || id === 'platform')) {
-    gate.upstream.clear();
-    gate.heal();
+    gate.reset();
     const headers = { authorization: `Bearer ${keyOfPair(one, other)}` };
     const compacted = await gate.send(`${NATIVE}/compact`, {
       headers,

@@ -8,11 +8,11 @@ import type { Confidential } from '../../proxy/turn/errors/sanitise.ts';
 import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
 import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { HandClock } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { type LiveTurnOptions, liveTurnOf, requestedTurn } from '../support/turns/live-turn.ts';
 
-const clock = new HandClock();
+const clock = new ManualClock();
 const SECONDS = clock.now() / 1000;
 const known: Confidential = { secrets: () => [], prompt: () => '' };
 

@@ -11,7 +11,7 @@ import { statusFailure } from '../../proxy/turn/errors/failure.ts';
 import { OLDEST_NODE as OLDEST_OF_SETUP } from '../../scripts/setup.mjs';
 import { openStore } from '../../store/store.ts';
 import { poolgate } from '../cli/run.ts';
-import { fileWith, SMALL } from '../config/files.ts';
+import { fileAt, fileWith, SMALL } from '../config/files.ts';
 import { startGateway } from '../support/gateway.ts';
 import { selfSigned } from '../support/network/certificate.ts';
 import { doctor, fileFor, listening, SECRET, secretFile } from './support.ts';
@@ -88,7 +88,7 @@ test('memory and open files of the machine are compared with the limits of the f
 
 test('a running gateway is asked: ready, on this file, and logged in', async (context) => {
   await using gate = await startGateway();
-  const other = fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
+  const other = fileAt(context, gate);
   assert.deepEqual((await doctor(other)).of('gateway'), [
     'ok: A gateway runs and takes traffic.',
     'warning: The running gateway has another configuration than the file.',

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Files } from '../../proxy/files/files.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { FileRow, Store } from '../../store/store.ts';
-import { ManualClock } from '../support/rehearsal-clock.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 
 const ROW: FileRow = {
   pool: 'team',
@@ -24,7 +24,7 @@ test('a file that the store does not write, as with a full disk, is refused afte
   const store = { save: () => written.promise, find: () => Promise.resolve(ROW), list: () => Promise.resolve([ROW]) };
   const files = new Files(store as unknown as Store['files'], clock);
   const saving = assert.rejects(files.save(ROW), (thrown) => thrown instanceof Refusal && thrown.code === 'server_is_overloaded');
-  clock.advance(10_000);
+  await clock.advance(10_000);
   await saving;
   written.resolve();
   assert.deepEqual(await files.find('team', 'file_1'), ROW);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Log } from '../../proxy/base/process/log.ts';
 import { Gateway } from '../../proxy/gateway/gateway.ts';
-import { HandClock } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { DIGEST, type Draft, KEY, loadedFrom } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/rehearsal.ts';
 
@@ -26,7 +26,7 @@ for (const [path, member] of LISTS) {
   test(`${path} waits for the first round of catalogs, and then for no more than 4 s`, async () => {
     await using upstream = await startUpstream({ accounts: ['north'] });
     upstream.nextOn('north', '/backend-api/agent/models', 'stall before headers');
-    const clock = new HandClock();
+    const clock = new ManualClock();
     const gateway = await Gateway.open({ loaded: await loadedFrom(draftOf(upstream)), clock, log: new Log('error', () => undefined) });
     const { main, admin } = await gateway.listen();
     const list = async (): Promise<unknown[]> => {

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { modelsWithin } from '../../proxy/rehearsal/model/sample-models.ts';
-import { HandClock } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { postOf, RawClient } from '../support/network/raw.ts';
 import { rawHead, startRawUpstream } from '../support/network/raw-upstream.ts';
@@ -225,7 +225,7 @@ describe('a provider that is slow', () => {
   });
 
   test('whose head is held too long has its reply committed, and shown as it is', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     await using gate = await startGateway({ clock, config: slow({ hold_ms: 20_000 }) });
     gate.upstream.next('north', 'stall after 2 events');
     const timers = clock.pending;
@@ -246,7 +246,7 @@ describe('a provider that is slow', () => {
   for (const [path, body] of SURFACES) {
     for (const how of ['ends', 'dies'] as const) {
       test(`and ${how} after a silent 200 has shown its head after hold_ms, and nothing before: ${path}`, async () => {
-        const clock = new HandClock();
+        const clock = new ManualClock();
         let account: Socket | undefined;
         await using rawUpstream = await startRawUpstream((socket) => {
           account = socket;
@@ -287,7 +287,7 @@ describe('a provider that is slow', () => {
 
 describe('a public stream that is idle', () => {
   test('has a comment every 15 s, and none while it is busy or over', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     await using gate = await startGateway({ clock, upstream: only });
     gate.upstream.next('north', [
       replyEvents([created, delta, { ...delta, sequence_number: 2 }, { ...completed, sequence_number: 3 }]),
@@ -320,7 +320,7 @@ describe('a public stream that is idle', () => {
   });
 
   test('has no comment natively: nothing is added to a native stream', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     await using gate = await startGateway({ clock, upstream: only });
     gate.upstream.next('north', [replyEvents([created, delta, completed]), { kind: 'stall', at: { events: 2 } }]);
     using client = await RawClient.connect(gate.url);

@@ -52,7 +52,7 @@ test('[Q34] /status and /metrics show the state of the database', async () => {
     { reachable, feed_losses, clock_difference_ms, dropped },
     { reachable: true, feed_losses: 0, clock_difference_ms: 0, dropped: 0 },
   );
-  const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+  const metrics = await gate.metrics();
   for (const line of ['store_reachable 1', 'store_feed_connected 1', 'store_feed_losses_total 0', 'store_connections_waiting 0'])
     assert.match(metrics, new RegExp(`^poolgate_${line}$`, 'm'));
 });

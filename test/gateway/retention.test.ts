@@ -5,15 +5,15 @@ import { Log } from '../../proxy/base/process/log.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { keepRetention } from '../../proxy/gateway/retention.ts';
 import { openStore, type Store } from '../../store/store.ts';
-import { HandClock, settled } from '../models/support.ts';
 import { requestRow } from '../store/samples.ts';
+import { ManualClock, settled } from '../support/clocks/manual-clock.ts';
 
 const DAY_MS = 86_400_000;
 
-const parts = (store: Store, clock: HandClock) => ({ store, clock, log: new Log('error', () => undefined), counters: new Counters() });
+const parts = (store: Store, clock: ManualClock) => ({ store, clock, log: new Log('error', () => undefined), counters: new Counters() });
 
 test('a gateway that never runs for an hour deletes old rows, and a retention that a reload changes holds with the next hour', async (context) => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const store = await openStore('sqlite::memory:', { clock: () => clock.now() });
   context.after(() => store.close());
   for (const days of [1, 3, 9]) store.requests.append(requestRow({ id: `${days}`, at: clock.now() - days * DAY_MS }));
@@ -37,7 +37,7 @@ test('a gateway that never runs for an hour deletes old rows, and a retention th
 });
 
 test('a wall clock that was set forward deletes nothing before its time', async (context) => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const store = await openStore('sqlite::memory:', { clock: () => clock.now() });
   context.after(() => store.close());
   store.requests.append(requestRow({ id: 'kept', at: clock.now() }));

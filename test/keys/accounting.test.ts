@@ -64,7 +64,7 @@ async function assertUncounted({ stage: { gate } }: Turns): Promise<void> {
 
 /** Asserts that the seed has drawn all cases that the test needs. */
 async function assertEveryKind({ stage, entries, attempts }: Turns): Promise<void> {
-  const page = await (await fetch(`${stage.gate.adminUrl}/metrics`)).text();
+  const page = await stage.gate.metrics();
   assert.ok(sampled(page, 'turns_ended_total', { code: 'rate_limit_exceeded' }) > 0, 'a limit refused a turn');
   assert.ok(attempts > entries.length, 'a turn failed over');
   const { cached_input_tokens, cost_nanos, held_tokens, unknown } = sumOf(entries);

@@ -11,8 +11,8 @@ import { type Amounts, noTotals, type Totals } from '../../proxy/keys/usage-tota
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { KeyLimits as Configured } from '../../proxy/turn/settings.ts';
 import { openStore } from '../../store/store.ts';
-import { HandClock } from '../models/support.ts';
 import { joinedAs } from '../store/samples.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { freshDatabase } from '../support/postgres/postgres.ts';
 
 export interface Refused {
@@ -44,11 +44,11 @@ export function estimateOf(tokens: number, costNanos: number, expected = { token
 
 /** Reserves each turn at the next node. */
 class World {
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly #nodes: readonly Node[];
   #calls = 0;
 
-  constructor(clock: HandClock, nodes: readonly Node[]) {
+  constructor(clock: ManualClock, nodes: readonly Node[]) {
     this.clock = clock;
     this.#nodes = nodes;
   }
@@ -100,13 +100,13 @@ class World {
 }
 
 function oneNode(): World {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const ledger = new Ledger({ add: () => undefined, load: async () => [] }, clock);
   return new World(clock, [{ ledger, limits: new LocalLimits(ledger, clock), written: async () => undefined }]);
 }
 
 async function twoNodes(context: TestContext): Promise<World> {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const url = await freshDatabase();
   const nodes = [];
   for (const id of ['a', 'b']) {

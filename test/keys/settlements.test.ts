@@ -7,7 +7,7 @@ import { SharedLimits } from '../../proxy/keys/limits/shared-limits.ts';
 import { Settlements } from '../../proxy/keys/settlements.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { type LimitedTurn, type Settlement, StoreError, type Taken } from '../../store/store.ts';
-import { HandClock } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { until } from '../support/until.ts';
 
 const settlement = (n: number): Settlement => ({ grant: `grant-${n}`, key: 'ci', at: 0, used: undefined, minute: false });
@@ -18,7 +18,7 @@ function world() {
     settle: async (settled: readonly Settlement[]) => void batches.push(settled.length),
     tidy: async () => undefined,
   };
-  return { batches, settlements: new Settlements(limits, new HandClock()) };
+  return { batches, settlements: new Settlements(limits, new ManualClock()) };
 }
 
 /** Adds each settlement in a separate event, as turns end. */
@@ -54,7 +54,7 @@ test('[Q34] a refusal that settlements may lift, and the end of the process, do 
 });
 
 test('[Q34] a refusal waits a second at most for settlements that the store does not take', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const running = { requests: 1, tokens: 0, cost_nanos: 0 };
   const limits = {
     settle: () => new Promise<never>(() => undefined),
@@ -77,7 +77,7 @@ test('[Q34] a refusal waits a second at most for settlements that the store does
 });
 
 test('[Q34] a turn waits two seconds at most for its reservation, also if its node has to join again in between', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const waits: number[] = [];
   const limits = {
     settle: async () => undefined,
@@ -98,7 +98,7 @@ test('[Q34] a turn waits two seconds at most for its reservation, also if its no
 });
 
 test('[Q34] after an outage a turn does not wait until the next try: those that ended during it make room at once', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const open = new Set(['grant-0']);
   let gone = true;
   let tries = 0;

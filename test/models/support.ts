@@ -1,5 +1,4 @@
-// Shared by the tests of catalogs: entries as providers send them, configuration rows, and a manual clock.
-import type { Clock } from '../../proxy/base/time/clock.ts';
+// Shared by the tests of catalogs: entries as providers send them, and rows of the configuration.
 import { AccountCatalogs } from '../../proxy/models/catalog/account-catalogs.ts';
 import { parseCatalog } from '../../proxy/models/catalog/catalog-parser.ts';
 import { ListingCache, Listings, type ListPolicy } from '../../proxy/models/lists/listings.ts';
@@ -110,55 +109,3 @@ export function answer(accounts: AccountCatalogs, id: string, entries: readonly 
 
 /** The entries in the body of a backend list. */
 export const entriesOf = (body: string): readonly Readonly<Record<string, Json>>[] => JSON.parse(body).models;
-
-/** A clock whose time passes only by `advance`, which runs the timers that are due in order and lets their promises settle. */
-export class HandClock implements Clock {
-  #now = 1_700_000_000_000;
-  #wallSet = 0;
-  readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>();
-
-  get pending(): number {
-    return this.#timers.size;
-  }
-
-  now(): number {
-    return this.#now;
-  }
-
-  wallTime(): number {
-    return this.#now + this.#wallSet;
-  }
-
-  /** Sets the wall clock forward or back; no time passes. */
-  setWallClock(ms: number): void {
-    this.#wallSet += ms;
-  }
-
-  after(ms: number, run: () => void): () => void {
-    const timer = { at: this.#now + ms, run };
-    this.#timers.add(timer);
-    return () => this.#timers.delete(timer);
-  }
-
-  /** Advances as during a pause of the process: no timer runs. */
-  skip(ms: number): void {
-    this.#now += ms;
-  }
-
-  async advance(ms: number): Promise<void> {
-    const end = this.#now + ms;
-    for (;;) {
-      const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
-      if (!due) break;
-      this.#now = due.at;
-      this.#timers.delete(due);
-      due.run();
-      await settled();
-    }
-    this.#now = end;
-    await settled();
-  }
-}
-
-/** Resolves when every promise that waits only for other promises has settled. */
-export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

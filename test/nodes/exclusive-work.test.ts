@@ -6,13 +6,13 @@ import type { Clock } from '../../proxy/base/time/clock.ts';
 import { LATE } from '../../proxy/base/time/clock.ts';
 import { ExclusiveWork } from '../../proxy/nodes/exclusive-work.ts';
 import { openStore, type Store } from '../../store/store.ts';
-import { HandClock } from '../models/support.ts';
 import { folder } from '../store/adapters.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 
 const LEASE_MS = 10_000;
 
 async function bench(context: TestContext) {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const store: Store = await openStore(`sqlite:${await folder(context)}/poolgate.db`, { clock: () => clock.now() });
   context.after(() => store.close());
   let asking = 0;
@@ -35,7 +35,7 @@ async function bench(context: TestContext) {
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 1_000) {
       await idle();
-      clock.advance(1_000);
+      await clock.advance(1_000);
     }
     await idle();
   };
@@ -114,7 +114,7 @@ test('[Q34] a node that was paused past its lease finds out before it writes', a
   const held = await dead('one').acquire('catalog/north');
   assert(typeof held === 'object');
   assert.equal(held.isLost, false);
-  clock.advance(LEASE_MS);
+  await clock.advance(LEASE_MS);
   assert.equal(held.isLost, true);
   const row = { account: 'north', entries: '[]', etag: null, read_at: 1 };
   assert.equal(await store.catalog.putUnder(held.lease, { ...row, read_at: 3 }), false);
@@ -127,12 +127,12 @@ test('[Q34] a node that was paused past its lease finds out before it writes', a
 });
 
 test('[Q34] where the store does not answer the work is done without a lease', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const gone = { acquire: () => Promise.reject(new Error('gone')), renew: nothing, release: async () => undefined };
   const one = new ExclusiveWork({ leases: gone, clock, owner: 'one' });
   assert.equal(await one.run({ ...task(nothing), work: async (held) => held ?? 'alone' }), 'alone');
   const silent = { ...gone, acquire: () => new Promise<never>(() => undefined) };
   const waiting = new ExclusiveWork({ leases: silent, clock, owner: 'one' }).acquire('x');
-  clock.advance(2_000);
+  await clock.advance(2_000);
   assert.equal(await waiting, 'unknown');
 });

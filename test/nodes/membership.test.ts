@@ -5,11 +5,11 @@ import { Log } from '../../proxy/base/process/log.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { Membership, type MembershipListener } from '../../proxy/nodes/membership.ts';
 import { openStore, type Store, StoreError } from '../../store/store.ts';
-import { HandClock, settled } from '../models/support.ts';
+import { ManualClock, settled } from '../support/clocks/manual-clock.ts';
 import { until } from '../support/until.ts';
 
 class World {
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly store: Store;
   readonly logged: string[] = [];
   readonly counters = new Counters();
@@ -19,19 +19,19 @@ class World {
   /** Answers to renewals are delayed until this promise resolves. */
   renewals: Promise<void> | undefined;
 
-  constructor(clock: HandClock, store: Store) {
+  constructor(clock: ManualClock, store: Store) {
     this.clock = clock;
     this.store = store;
   }
 
   static async open(context: TestContext): Promise<World> {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     const store = await openStore('sqlite::memory:', { clock: () => clock.now() });
     context.after(() => store.close());
     return new World(clock, store);
   }
 
-  node(id = 'a', { clock = this.clock }: { readonly clock?: HandClock } = {}): Membership {
+  node(id = 'a', { clock = this.clock }: { readonly clock?: ManualClock } = {}): Membership {
     const reached = <Result>(act: () => Promise<Result>): Promise<Result> =>
       this.isGone ? Promise.reject(new StoreError('unreachable', 'gone')) : act();
     const { nodes } = this.store;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { poolgate } from '../cli/run.ts';
-import { fileWith, SMALL } from '../config/files.ts';
+import { fileAt } from '../config/files.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postgres } from '../support/postgres/postgres.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -19,11 +19,10 @@ interface Seen {
 
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 const sharingOf = async (gate: TestGateway): Promise<any> => ((await (await fetch(`${gate.adminUrl}/api/nodes`)).json()) as any).sharing;
-const metricsOf = async (gate: TestGateway): Promise<string> => (await fetch(`${gate.adminUrl}/metrics`)).text();
 const nodesAt = async (gate: TestGateway): Promise<readonly Seen[]> => (await sharingOf(gate)).nodes;
 
 const textOf = async (context: TestContext, gate: TestGateway): Promise<string> => {
-  const file = fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
+  const file = fileAt(context, gate);
   const { code, out, err } = await poolgate(['status', '--config', file]);
   assert.deepEqual([code, err], [0, '']);
   for (const line of out.split('\n')) assert.ok(line.length <= 80, `${line.length}: ${line}`);
@@ -57,7 +56,7 @@ test('[Q34] every node shows all nodes with their version, configuration, slots 
   assert.match(text, new RegExp(`^${idOf(a)} +this node +\\d+ +\\d+ +\\d+\\.\\d+\\.\\d+ +[0-9a-f]{12}$`, 'm'));
   assert.match(text, new RegExp(`^${idOf(c)} +alive +[1-9]\\d* +\\d+ `, 'm'));
   assert.match(text, /^this node: store reachable, feed connected, 0 settlements wait$/m);
-  const metrics = await metricsOf(a);
+  const metrics = await a.metrics();
   for (const gate of nodes.all) assert.match(metrics, new RegExp(`^poolgate_node_up\\{node="${idOf(gate)}"\\} 1$`, 'm'));
   assert.match(metrics, /^poolgate_node_lease_seconds (?:[12]\d|30)(?:\.\d+)?$/m);
   assert.match(metrics, new RegExp(`^poolgate_account_slots_held\\{account="north"\\} ${a.slots('north')}$`, 'm'));
@@ -79,7 +78,7 @@ test('[Q34] a node whose configuration differs is shown as such, by every node t
   await until('b to see a', async () => ((await nodesAt(b)).filter(({ differs }) => differs).length === 2 ? true : undefined));
   assert.match(await textOf(context, a), new RegExp(`^${idOf(b)} +config differs `, 'm'));
   assert.ok((await nodesAt(c)).some(({ differs }) => differs));
-  const metrics = await metricsOf(c);
+  const metrics = await c.metrics();
   for (const gate of nodes.all)
     assert.match(metrics, new RegExp(`^poolgate_node_config_differs\\{node="${idOf(gate)}"\\} ${gate === b ? 1 : 0}$`, 'm'));
 });
@@ -104,12 +103,12 @@ test('[Q34] a node that left is not shown, a node that died is shown as dead', a
   await (await postgres()).query(nodes.store, `UPDATE nodes SET expires_at = ${Date.now() - 1_000} WHERE id = '${idOf(c)}'`);
   await until('a dead node', async () => ((await nodesAt(a)).some(({ state }) => state === 'dead') ? true : undefined));
   assert.match(await textOf(context, a), new RegExp(`^${idOf(c)} +dead \\d+s `, 'm'));
-  assert.match(await metricsOf(a), new RegExp(`^poolgate_node_up\\{node="${idOf(c)}"\\} 0$`, 'm'));
+  assert.match(await a.metrics(), new RegExp(`^poolgate_node_up\\{node="${idOf(c)}"\\} 0$`, 'm'));
 });
 
 test('with SQLite there are no other nodes to show', async (context) => {
   await using gate = await startGateway();
   assert.equal(await sharingOf(gate), null);
   assert.doesNotMatch(await textOf(context, gate), /NODE/);
-  assert.doesNotMatch(await metricsOf(gate), /poolgate_(?:node_up|node_config|settlements|account_slots)/);
+  assert.doesNotMatch(await gate.metrics(), /poolgate_(?:node_up|node_config|settlements|account_slots)/);
 });

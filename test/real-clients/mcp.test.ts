@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { HandClock } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { tokenOf, withOperator } from '../support/mcp.ts';
 
@@ -56,7 +56,7 @@ test('the SDK reports a token that is refused', async () => {
 });
 
 test('answers "why was my last turn slow": the last turn of a key, then its attempts', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await startGateway({ config: withOperator, clock, upstream: { clock, strict: false } });
   await gate.send('/v1/responses', { body: { model: 'model-a', input: 'a quick one' } });
   await clock.advance(60_000);
@@ -82,7 +82,7 @@ test('answers "why was my last turn slow": the last turn of a key, then its atte
 });
 
 test('answers "which account is out of quota, and until when"', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await startGateway({ config: withOperator, clock, upstream: { clock, strict: false } });
   gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
   await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } });
@@ -103,7 +103,7 @@ test('answers "which account is out of quota, and until when"', async () => {
 });
 
 test('answers "what did key ci cost this week", day by day', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await startGateway({
     clock,
     upstream: { clock, strict: false },

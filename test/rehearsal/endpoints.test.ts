@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { PROFILES } from '../../proxy/rehearsal/account/account-profiles.ts';
 import { neutralWords } from '../../proxy/rehearsal/shared-exchanges.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { ask, at, get, typesOf } from '../support/rehearsal-client.ts';
-import { ManualClock } from '../support/rehearsal-clock.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 
 const exhausted = PROFILES.exhausted;

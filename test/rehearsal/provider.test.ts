@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { ask, get, raw, send } from '../support/rehearsal-client.ts';
-import { ManualClock } from '../support/rehearsal-clock.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
 test('each account has its own queue of scripts, and answers as usual when it is empty', async () => {

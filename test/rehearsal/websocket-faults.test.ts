@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, test } from 'node:test';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { at, typesOf } from '../support/rehearsal-client.ts';
-import { ManualClock } from '../support/rehearsal-clock.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { connect, refusedUpgrade, type TestSocket } from '../support/websocket.ts';
 
@@ -180,7 +180,7 @@ test('drip splits frames, and pace waits before each', async () => {
   socket.send({ type: 'response.create', ...hello });
   await clock.waiting();
   assert.equal(socket.frames.length, 0);
-  clock.advance(100);
+  await clock.advance(100);
   assert.equal((await socket.next()).type, 'agent.rate_limits');
   await clock.waiting();
   assert.equal(socket.frames.length, 1);

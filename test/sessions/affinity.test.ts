@@ -10,7 +10,8 @@ import type { Affinity, Continuation } from '../../proxy/turn/continuation.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
 import type { PinRow } from '../../store/store.ts';
-import { entry, HandClock } from '../models/support.ts';
+import { entry } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 
 const MINUTE = 60_000;
 const NOTHING: Pick<Continuation, 'session' | 'soft'> = { session: undefined, soft: undefined };
@@ -19,7 +20,7 @@ const user = (text: string): JsonObject => ({ type: 'message', role: 'user', con
 const assistant = (text: string): JsonObject => ({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] });
 
 class World {
-  readonly clock = new HandClock();
+  readonly clock = new ManualClock();
   readonly rows = new Map<string, PinRow>();
   /** The number of reads of the store. */
   reads = 0;

@@ -5,7 +5,7 @@ import { ProcessDigest } from '../../proxy/encryption/digest.ts';
 import { type Resumable, ResumableTurns } from '../../proxy/sessions/resumable-turns.ts';
 import { TurnIdentity } from '../../proxy/sessions/turn-identity.ts';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { ManualClock } from '../support/rehearsal-clock.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 
 const digest = new ProcessDigest();
 const item = { type: 'message', role: 'user', content: 'hello' };

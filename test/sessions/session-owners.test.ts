@@ -6,7 +6,7 @@ import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { SessionOwners } from '../../proxy/sessions/session-owners.ts';
 import type { SessionClaim, SessionOwner, SessionOwnerVerbs } from '../../store/store.ts';
-import { ManualClock } from '../support/rehearsal-clock.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 
 const OTHER: SessionOwner = { owner: 'b/1', address: 'http://b', lease: 'theirs' };
 
@@ -60,7 +60,7 @@ function bench() {
   });
   /** Lets a renewal period pass, and waits for all that it causes. */
   const period = async (): Promise<void> => {
-    clock.advance(15_000);
+    await clock.advance(15_000);
     for (let i = 0; i < 5; i++) await turnOfTheLoop();
   };
   return { clock, store, counters, digest, running, disowned, owners, period };
@@ -167,7 +167,7 @@ suite('[Q34] the sessions of a node', () => {
     await period();
     store.renew = () => new Promise(() => undefined);
     await period();
-    clock.advance(5_000);
+    await clock.advance(5_000);
     await turnOfTheLoop();
     store.renew = renew;
     store.calls.length = 0;
@@ -193,7 +193,7 @@ suite('[Q34] the sessions of a node', () => {
     store.claim = () => new Promise(() => undefined);
     const claimed = owners.claim('s');
     await clock.waiting();
-    clock.advance(500);
+    await clock.advance(500);
     assert.equal(await claimed, undefined);
     assert.equal(counters.values.session_claims_failed, 1);
   });

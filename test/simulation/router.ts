@@ -1,5 +1,5 @@
 // The router of a simulated day's turns: one gateway with one strategy, or an oracle.
-import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
+import type { AttemptResult } from '../../proxy/accounts/health/attempt-result.ts';
 import { hashOf, rankOf } from '../../proxy/base/bytes/rendezvous.ts';
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { Affinity } from '../../proxy/turn/continuation.ts';

@@ -126,6 +126,11 @@ export class TestGateway extends Probes {
     return sendTo(this.url, path, init);
   }
 
+  /** The page of metrics. */
+  async metrics(): Promise<string> {
+    return (await fetch(`${this.adminUrl}/metrics`)).text();
+  }
+
   /** Edits the running configuration, as if an operator had saved the file. */
   async reconfigure(edit: (draft: Draft) => void): Promise<void> {
     edit(this.#draft);
@@ -135,6 +140,12 @@ export class TestGateway extends Probes {
   /** Reads the credential files again, as after a login by the operator. */
   refresh(): Promise<void> {
     return this.gateway.refresh();
+  }
+
+  /** Forgets what earlier tests left: the scripts and requests of the accounts, and their cooldowns. */
+  reset(): void {
+    this.upstream.clear();
+    this.heal();
   }
 
   /** Stops the gateway, and starts it again with the same store and accounts. Needs a store in a file or a database. */

@@ -1,7 +1,7 @@
 // The only file of the tests that uses the internals of a running gateway. All other tests use its sockets.
 import assert from 'node:assert/strict';
 import type { AccountStatus } from '../../proxy/accounts/capacity.ts';
-import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
+import type { AttemptResult } from '../../proxy/accounts/health/attempt-result.ts';
 import type { QuotaStatus } from '../../proxy/accounts/quota/quota-status.ts';
 import type { ClassStatus } from '../../proxy/admission/admission.ts';
 import type { CounterName } from '../../proxy/base/process/metrics.ts';
@@ -46,10 +46,6 @@ export class Probes {
   /** The bytes that were written to client websockets and not taken yet. */
   get heldBytes(): number {
     return this.gateway.websockets.heldBytes;
-  }
-
-  get openWebsockets(): number {
-    return this.gateway.websockets.count;
   }
 
   /** The bytes of bodies that are being received. */

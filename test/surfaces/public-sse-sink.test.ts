@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { PublicSseSink } from '../../proxy/surfaces/public/public-sse-sink.ts';
 import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
-import { HandClock } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { headOf, RawClient } from '../support/network/raw.ts';
 
 const LARGE = 'x'.repeat(8_000_000);
 
 for (const ending of ['close', 'cut'] as const) {
   test(`no comment is written after the end of a stream that its client has not read yet (${ending})`, async (context) => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     const ended = Promise.withResolvers<void>();
     const server = createServer((_request, response) => {
       const turn = { now: () => clock.now(), after: (ms: number, run: () => void) => clock.after(ms, run) } as unknown as LiveTurn;

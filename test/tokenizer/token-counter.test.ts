@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { TokenCounter } from '../../proxy/tokenizer/token-counter.ts';
-import { HandClock } from '../models/support.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 
 const FAILING = new URL('./failing-worker.ts', import.meta.url);
 
-function counterOf(module?: URL): { tokens: TokenCounter; counters: Counters; clock: HandClock } & AsyncDisposable {
-  const clock = new HandClock();
+function counterOf(module?: URL): { tokens: TokenCounter; counters: Counters; clock: ManualClock } & AsyncDisposable {
+  const clock = new ManualClock();
   const counters = new Counters();
   const tokens = new TokenCounter({ clock, counters, ...(module ? { module } : {}) });
   return { tokens, counters, clock, [Symbol.asyncDispose]: () => tokens.close() };

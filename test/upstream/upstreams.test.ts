@@ -8,7 +8,7 @@ import { Heartbeat } from '../../proxy/base/process/heartbeat.ts';
 import type { LoadedConfig } from '../../proxy/config/config.ts';
 import { call } from '../../proxy/upstream/call.ts';
 import { type Upstream, Upstreams } from '../../proxy/upstream/upstreams.ts';
-import { ManualClock } from '../support/rehearsal-clock.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 
 const asks = async ({ carrier }: Upstream): Promise<number> =>
   (await call(carrier, { method: 'GET', path: '/', headers: {}, body: null }, { bytes: 1_000, ms: 5_000 })).status;

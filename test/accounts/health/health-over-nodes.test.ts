@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ProbeClaims } from '../../../proxy/accounts/health/probe-claims.ts';
 import type { HeldLease } from '../../../proxy/nodes/exclusive-work.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { failure, healthOver, MemoryStore } from './support.ts';
 
 /** Leases that a test grants, refuses and takes away. */
@@ -31,7 +31,7 @@ class Leases {
 
 /** Two nodes over one store; a node reads the rows of the other with `refresh`. */
 async function world() {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const store = new MemoryStore();
   const node = async () => {
     const leases = new Leases();

@@ -1,9 +1,9 @@
 // What makes an account unavailable, for how long and for which models, and what ends that state.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
+import type { AttemptResult } from '../../../proxy/accounts/health/attempt-result.ts';
 import type { FailureCause } from '../../../proxy/turn/errors/failure.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { failure, healthOf, healthOver } from './support.ts';
 
 describe('a cooldown', () => {
@@ -96,8 +96,7 @@ describe('a cooldown', () => {
     const { health, attempt, clock } = await healthOf();
     attempt('north', failure('connect'));
     const { version } = health;
-    const asleep = clock.now.bind(clock);
-    clock.now = () => asleep() + 10_000;
+    clock.skip(10_000);
     assert.notEqual(health.version, version);
     assert.equal(health.routable('north', 'model-a'), true);
   });
@@ -326,11 +325,11 @@ describe('a store that a clock wrote which was set back since', () => {
 
   /** Starts a later process whose clock is an hour behind that of the process that stored this failure. */
   async function restartedEarlier(failed: AttemptResult) {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     clock.skip(HOUR_MS);
     const { health, store } = await healthOf({ clock });
     health.end(health.begin('north', 'model-a'), failed);
-    const earlier = new HandClock();
+    const earlier = new ManualClock();
     return { earlier, store, ...(await healthOver(store, {}, earlier)) };
   }
 

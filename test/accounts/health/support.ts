@@ -1,7 +1,8 @@
 // Shared by the tests of health: failures as dispatch classifies them, a store that records its writes, and a health over both.
 import { AccountRecords } from '../../../proxy/accounts/account-record.ts';
-import type { Alternatives, AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
+import type { Alternatives } from '../../../proxy/accounts/health/account-breakers.ts';
 import { AccountStates } from '../../../proxy/accounts/health/account-states.ts';
+import type { AttemptResult } from '../../../proxy/accounts/health/attempt-result.ts';
 import { Health } from '../../../proxy/accounts/health/health.ts';
 import type { ProbeClaims } from '../../../proxy/accounts/health/probe-claims.ts';
 import { RefusedCredentials } from '../../../proxy/accounts/health/refused-credentials.ts';
@@ -16,7 +17,7 @@ import type {
   NewCredentialRow,
   Store,
 } from '../../../store/store.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 
 const STATUS: Readonly<Record<FailureCause, number>> = {
   connect: 0,
@@ -89,12 +90,12 @@ export interface HealthSettings {
 }
 
 export interface WorldOptions extends HealthSettings {
-  readonly clock?: HandClock;
+  readonly clock?: ManualClock;
   readonly store?: MemoryStore;
 }
 
 /** Makes a health and starts it. */
-export async function healthOf({ clock = new HandClock(), store = new MemoryStore(), ...settings }: WorldOptions = {}) {
+export async function healthOf({ clock = new ManualClock(), store = new MemoryStore(), ...settings }: WorldOptions = {}) {
   return { clock, store, ...(await healthOver(store, settings, clock)) };
 }
 

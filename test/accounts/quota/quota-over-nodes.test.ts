@@ -4,11 +4,12 @@ import { test } from 'node:test';
 import { AccountRecords } from '../../../proxy/accounts/account-record.ts';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
 import type { QuotaStatement } from '../../../proxy/turn/provider/quota-statement.ts';
-import { account, HandClock } from '../../models/support.ts';
+import { account } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 
 /** Two nodes over one column, which each of them replaces as a whole. */
 function world() {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const stored = new Map<string, object>();
   const writes: string[] = [];
   const node = (name: string): Quota => {
@@ -30,7 +31,7 @@ function world() {
 
 const HOUR_S = 3_600;
 
-const says = (clock: HandClock, used: number, reached: boolean | undefined = false): QuotaStatement => ({
+const says = (clock: ManualClock, used: number, reached: boolean | undefined = false): QuotaStatement => ({
   source: 'headers',
   windows: [{ seconds: 18_000, used, resetsAt: Math.floor(clock.now() / 1000) + HOUR_S }],
   reached,

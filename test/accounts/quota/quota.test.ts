@@ -4,19 +4,20 @@ import { test } from 'node:test';
 import { AccountRecords } from '../../../proxy/accounts/account-record.ts';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
 import type { QuotaStatement } from '../../../proxy/turn/provider/quota-statement.ts';
-import { account, HandClock } from '../../models/support.ts';
+import { account } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 
 const HOUR = 3_600_000;
 
 interface World {
   readonly quota: Quota;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   /** The writes in order, each as the account and the percentages of its windows. */
   readonly saved: (readonly [string, readonly number[]])[];
   readonly stored: Map<string, object>;
 }
 
-const world = (stored = new Map<string, object>(), clock = new HandClock()): World => {
+const world = (stored = new Map<string, object>(), clock = new ManualClock()): World => {
   const saved: World['saved'] = [];
   const quota = new Quota({
     clock,
@@ -30,7 +31,7 @@ const world = (stored = new Map<string, object>(), clock = new HandClock()): Wor
   return { quota, clock, saved, stored };
 };
 
-const statement = (clock: HandClock, used: number): QuotaStatement => ({
+const statement = (clock: ManualClock, used: number): QuotaStatement => ({
   source: 'headers',
   windows: [{ seconds: 18_000, used, resetsAt: Math.floor(clock.now() / 3_600_000) * 3600 + 7200 }],
   reached: false,

@@ -7,12 +7,13 @@ import { type UsageAnswer, UsageReads } from '../../../proxy/accounts/quota/usag
 import { Counters } from '../../../proxy/base/process/metrics.ts';
 import { quotaFromUsageRead } from '../../../proxy/providers/agent/agent-quota.ts';
 import type { AccountConfig } from '../../../proxy/turn/settings.ts';
-import { account, HandClock, settled } from '../../models/support.ts';
+import { account } from '../../models/support.ts';
+import { ManualClock, settled } from '../../support/clocks/manual-clock.ts';
 
 const MINUTE = 60_000;
 
 class World {
-  readonly clock = new HandClock();
+  readonly clock = new ManualClock();
   readonly counters = new Counters();
   readonly requested: string[] = [];
   running = 0;

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountLease } from '../../../proxy/accounts/selection/lease.ts';
 import type { Refusal } from '../../../proxy/turn/errors/refusal.ts';
-import { account, settled } from '../../models/support.ts';
+import { account } from '../../models/support.ts';
+import { settled } from '../../support/clocks/manual-clock.ts';
 import { failure } from '../health/support.ts';
 import { type SelectionWorld, selectionOf, type TurnOptions } from './support.ts';
 

@@ -116,7 +116,7 @@ describe('fastest', () => {
       { kind = 'responses', committed = true }: { kind?: RouteKind; committed?: boolean } = {},
     ): void => {
       const lease = world.take({ id: usual[0] ?? '', kind, hard: id });
-      world.clock.advance(ms);
+      world.clock.skip(ms);
       if (committed) lease.answered();
       lease.end(committed ? 'completed' : 'neutral');
     };

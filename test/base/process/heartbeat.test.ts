@@ -8,8 +8,8 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { Heartbeat } from '../../../proxy/base/process/heartbeat.ts';
 import { unsentBytes } from '../../../proxy/base/process/internals/socket-internals.ts';
 import { connectionUnder } from '../../../proxy/base/process/internals/ws-internals.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { headOf } from '../../support/network/raw.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { until } from '../../support/until.ts';
 
 /** The number of bytes that the peer reads at a time; it is more than the system buffers. */
@@ -43,7 +43,7 @@ test('a peer that reads a large frame for longer than two pings stays connected,
     if (taken >= goal) peer.pause();
   });
   for (let i = 0; i < 6; i++) {
-    clock.advance(25_000);
+    await clock.advance(25_000);
     assert.equal(socket.readyState, socket.OPEN);
     const before = unsentBytes(connection);
     goal = taken + PIECE;
@@ -53,7 +53,7 @@ test('a peer that reads a large frame for longer than two pings stays connected,
   assert.ok(unsentBytes(connection) > 0);
   const closed = once(socket, 'close');
   // The first ping sees the bytes that were read before the pause.
-  for (let i = 0; i < 4; i++) clock.advance(25_000);
+  for (let i = 0; i < 4; i++) await clock.advance(25_000);
   await closed;
 });
 
@@ -77,7 +77,7 @@ test('a peer that only answers pings stays connected, and one that answers none 
   for (let i = 0; i < 4; i++) {
     assert.equal(silent.accepted.readyState === WebSocket.OPEN, i < 3);
     const answered = once(answering.accepted, 'pong');
-    clock.advance(25_000);
+    await clock.advance(25_000);
     await answered;
   }
   await closed;

@@ -10,7 +10,7 @@ import { freePort } from '../relays/others.ts';
 const COMMAND = fileURLToPath(new URL('../../../scripts/poolgate.mjs', import.meta.url));
 const LONGEST_MS = 20_000;
 
-/** The process is not bound to a core, because that of a user is not either. */
+/** The process is not bound to a core: a user's process would not be. */
 export async function startToFirstAnswer({ stage, effort, sheet }: Measurement): Promise<void> {
   const start = async (): Promise<number> => {
     const port = await freePort();

@@ -1,14 +1,11 @@
 // `requests` against a running gateway.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { fileWith, SMALL } from '../../config/files.ts';
+import { test } from 'node:test';
+import { fileAt } from '../../config/files.ts';
 import { requestRow } from '../../store/samples.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { poolgate } from '../run.ts';
-
-const fileOf = (context: TestContext, gate: TestGateway): string =>
-  fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
 
 const turn = (gate: TestGateway) => gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
 
@@ -17,7 +14,7 @@ test('requests lists the log newest last, in columns', async (context) => {
   await gate.send('/v1/models');
   await turn(gate);
   await gate.send('/v1/nothing');
-  const { code, out, err } = await poolgate(['requests', '--config', fileOf(context, gate)]);
+  const { code, out, err } = await poolgate(['requests', '--config', fileAt(context, gate)]);
   assert.deepEqual([code, err], [0, '']);
   const [head, ...lines] = out.trimEnd().split('\n');
   assert.match(head ?? '', /^TIME \(UTC\) +KEY +MODEL +EFFORT +ACCOUNT +STATUS +CODE +TOOK +AWAY +TOKENS +RETRIES +WHY$/);
@@ -29,7 +26,7 @@ test('requests lists the log newest last, in columns', async (context) => {
 
 test('filters choose rows by key, account, model, status, class and time', async (context) => {
   await using gate = await startGateway();
-  const path = fileOf(context, gate);
+  const path = fileAt(context, gate);
   await turn(gate);
   await gate.send('/v1/nothing');
   const statuses = async (...args: readonly string[]): Promise<readonly number[]> => {
@@ -52,7 +49,7 @@ test('filters choose rows by key, account, model, status, class and time', async
 
 test('a filter that cannot be read is a usage error, and rows that are left off are reported', async (context) => {
   await using gate = await startGateway();
-  const path = fileOf(context, gate);
+  const path = fileAt(context, gate);
   for (const [args, message] of [
     ...['yesterday', '5', 'May', '2027-01-01', '2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31T23:59:59Z'].map(
       (since) => [['--since', since], '--since takes a time such as 15m, 2h, 7d or 2027-01-01T00:00:00Z\n'] as const,
@@ -82,7 +79,7 @@ test('--follow prints each later row once, in the order in which requests ended'
     await gate.send('/v1/nothing');
     yield 3;
   };
-  const { code, out } = await poolgate(['requests', '--follow', '--config', fileOf(context, gate)], {}, { every });
+  const { code, out } = await poolgate(['requests', '--follow', '--config', fileAt(context, gate)], {}, { every });
   assert.equal(code, 0);
   const [, ...lines] = out.trimEnd().split('\n');
   assert.deepEqual(
@@ -102,7 +99,7 @@ test('--follow --json prints one row a line, with the filters, and continues aft
     await gate.close();
     yield 1;
   };
-  const path = fileOf(context, gate);
+  const path = fileAt(context, gate);
   const { code, out, err } = await poolgate(['requests', '-f', '--json', '--status', '2xx', '--config', path], {}, { every });
   assert.equal(code, 0);
   assert.deepEqual(
@@ -118,7 +115,7 @@ test('--follow --json prints one row a line, with the filters, and continues aft
 test('a model name cannot send control characters to the terminal', async (context) => {
   await using gate = await startGateway();
   await gate.send('/v1/responses', { body: { model: '\u001b[2Jmodel', input: 'hello' } });
-  const { out } = await poolgate(['requests', '--config', fileOf(context, gate)]);
+  const { out } = await poolgate(['requests', '--config', fileAt(context, gate)]);
   assert.ok(!out.includes('\u001b'));
 });
 
@@ -149,7 +146,7 @@ test('a search that is too long for one answer goes on until it has what was ask
   // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
   const reply = (await (await fetch(`${gate.adminUrl}/api/requests?status=418`)).json()) as any;
   assert.deepEqual([reply.rows, reply.more, reply.searched_from], [[], true, at - 5_000 + 700]);
-  const { out, err } = await poolgate(['requests', '--status', '418', '--json', '--config', fileOf(context, gate)]);
+  const { out, err } = await poolgate(['requests', '--status', '418', '--json', '--config', fileAt(context, gate)]);
   assert.equal(err, '');
   const { rows: found, more, next_cursor, searched_from } = JSON.parse(out);
   assert.deepEqual(

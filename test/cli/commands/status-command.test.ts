@@ -1,18 +1,14 @@
 // `status` and `top` against a running gateway.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { isStatusReply } from '../../../proxy/admin/replies/status-reply.ts';
 import type { Terminal } from '../../../proxy/cli/text/terminal.ts';
 import { carrierFailure, statusFailure } from '../../../proxy/turn/errors/failure.ts';
-import { fileWith, SMALL } from '../../config/files.ts';
-import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { fileAt } from '../../config/files.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { poolgate } from '../run.ts';
-
-/** A file with the address of this gateway's admin listener. */
-const fileOf = (context: TestContext, gate: TestGateway): string =>
-  fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
 
 test('status shows accounts with their quota, Pools and counters in 80 columns', async (context) => {
   await using gate = await startGateway({
@@ -20,7 +16,7 @@ test('status shows accounts with their quota, Pools and counters in 80 columns',
   });
   await gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
   for (let i = 0; i < 3; i++) gate.fail('north', 'model-a', carrierFailure('connect'));
-  const { code, out, err } = await poolgate(['status', '--config', fileOf(context, gate)]);
+  const { code, out, err } = await poolgate(['status', '--config', fileAt(context, gate)]);
   assert.deepEqual([code, err], [0, '']);
   const lines = out.split('\n');
   for (const line of lines) assert.ok(line.length <= 80, `${line.length}: ${line}`);
@@ -37,13 +33,13 @@ test('a cooldown of a single model has a line of its own', async (context) => {
   await using gate = await startGateway();
   const missing = Buffer.from('{"error":{"code":"model_not_found"}}');
   for (let i = 0; i < 3; i++) gate.fail('north', 'model-a', statusFailure(404, {}, missing, Date.now()));
-  const { out } = await poolgate(['status', '--config', fileOf(context, gate)]);
+  const { out } = await poolgate(['status', '--config', fileAt(context, gate)]);
   assert.match(out, /^north +active .*\n(?: {40,}7d .*\n)? {2}model-a: cooling \d+s, model$/m);
 });
 
 test('status --json is the reply of the gateway, with its configuration', async (context) => {
   await using gate = await startGateway();
-  const reply = JSON.parse((await poolgate(['status', '--json', '--config', fileOf(context, gate)])).out);
+  const reply = JSON.parse((await poolgate(['status', '--json', '--config', fileAt(context, gate)])).out);
   assert.equal(reply.config.keys[0].id, 'ci');
   assert.deepEqual(reply.pools, [
     {
@@ -61,7 +57,7 @@ test('status --json is the reply of the gateway, with its configuration', async 
 
 test('a running gateway shows its state and its requests while its file has errors', async (context) => {
   await using gate = await startGateway();
-  const path = fileOf(context, gate);
+  const path = fileAt(context, gate);
   const valid = readFileSync(path, 'utf8');
   for (const broken of [valid.replace('pool: team', 'pool: taem'), `${valid}operators: [\n`]) {
     writeFileSync(path, broken);
@@ -102,7 +98,7 @@ class TypedTerminal implements Terminal {
 
 test('top without a terminal prints the status once', async (context) => {
   await using gate = await startGateway();
-  const { code, out } = await poolgate(['top', '--config', fileOf(context, gate)]);
+  const { code, out } = await poolgate(['top', '--config', fileAt(context, gate)]);
   assert.equal(code, 0);
   assert.match(out, /^poolgate on /);
   assert.ok(!out.includes('\x1b'));
@@ -122,7 +118,7 @@ for (const [name, key] of [
         yield tick;
       }
     };
-    const { code, out } = await poolgate(['top', '--config', fileOf(context, gate)], {}, { terminal, every });
+    const { code, out } = await poolgate(['top', '--config', fileAt(context, gate)], {}, { terminal, every });
     assert.equal(code, 0);
     const screens = out.split('\x1b[H').slice(1);
     assert.equal(screens.length, 3);
@@ -143,7 +139,7 @@ test('top keeps running while the gateway does not answer', async (context) => {
     await gate.close();
     yield 0;
   };
-  const { code, out } = await poolgate(['top', '--config', fileOf(context, gate)], {}, { terminal, every });
+  const { code, out } = await poolgate(['top', '--config', fileAt(context, gate)], {}, { terminal, every });
   assert.equal(code, 0);
   assert.match(out.split('\x1b[H').at(-1) ?? '', /^no gateway answers at /);
 });

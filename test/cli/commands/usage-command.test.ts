@@ -1,14 +1,11 @@
 // `usage` against a running gateway, and its sums over a restart.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { fileWith, folderFor, SMALL } from '../../config/files.ts';
+import { test } from 'node:test';
+import { fileAt, folderFor } from '../../config/files.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { poolgate } from '../run.ts';
-
-const fileOf = (context: TestContext, gate: TestGateway): string =>
-  fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
 
 const priced = (draft: Draft): void => {
   draft.pools[0].models = { 'model-a': { prices: { input: 1000, cached_input: 100, output: 10000 } } };
@@ -22,7 +19,7 @@ test('usage sums by key, and by account and model with errors and times', async 
   gate.upstream.next('north', 'refuse 503');
   await turn(gate);
   await gate.send('/v1/nothing');
-  const path = fileOf(context, gate);
+  const path = fileAt(context, gate);
   const rows = await gate.rows();
   const input = rows.reduce((sum, row) => sum + (row.input_tokens ?? 0), 0);
   const byKey = await poolgate(['usage', '--config', path]);
@@ -67,7 +64,7 @@ test('usage of models and accounts is the same after a restart', async (context)
 
 test('what cannot be summed is a usage error', async (context) => {
   await using gate = await startGateway();
-  const path = fileOf(context, gate);
+  const path = fileAt(context, gate);
   for (const [args, message] of [
     [['--by', 'key', '--by', 'model'], /^sums of keys are kept by Pool and day: key goes with pool and day only\n$/],
     [['--by', 'colour'], /^by\.0 takes one of key, pool, model, account, day, hour\n$/],

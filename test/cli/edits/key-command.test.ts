@@ -3,15 +3,8 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { inspect } from '../../../proxy/config/loading/load.ts';
-import { ALONE, fileWith, HASH } from '../../config/files.ts';
+import { ALONE, configOf, fileWith, HASH } from '../../config/files.ts';
 import { poolgate } from '../run.ts';
-
-const configOf = async (path: string) => {
-  const { config } = await inspect(readFileSync(path, 'utf8'), { path });
-  assert.ok(config);
-  return config;
-};
 
 test('key create adds a key, prints only its secret on stdout, and keeps only its hash', async (context) => {
   const path = fileWith(context, ALONE);

@@ -2,15 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { inspect } from '../../../proxy/config/loading/load.ts';
-import { ALONE, fileWith } from '../../config/files.ts';
+import { ALONE, configOf, fileWith } from '../../config/files.ts';
 import { poolgate } from '../run.ts';
-
-const configOf = async (path: string) => {
-  const { config } = await inspect(readFileSync(path, 'utf8'), { path });
-  assert.ok(config);
-  return config;
-};
 
 test('[PL3] mode set writes lite and full, and auto removes the row', async (context) => {
   const path = fileWith(context, ALONE);

@@ -1,17 +1,9 @@
 // `token`: creating operators and their tokens.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { inspect } from '../../../proxy/config/loading/load.ts';
-import { ALONE, fileWith } from '../../config/files.ts';
+import { ALONE, configOf, fileWith } from '../../config/files.ts';
 import { poolgate } from '../run.ts';
-
-const configOf = async (path: string) => {
-  const { config } = await inspect(readFileSync(path, 'utf8'), { path });
-  assert.ok(config);
-  return config;
-};
 
 test('token create adds an operator, then more tokens for it', async (context) => {
   const path = fileWith(context, ALONE);

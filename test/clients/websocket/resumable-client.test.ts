@@ -9,8 +9,8 @@ import type { WebsocketConnection } from '../../../proxy/clients/websocket/webso
 import { ProcessDigest } from '../../../proxy/encryption/digest.ts';
 import { TurnIdentity } from '../../../proxy/sessions/turn-identity.ts';
 import type { LiveTurn } from '../../../proxy/turn/live-turn.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { inUse } from '../../support/program/memory-in-use.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 
 const connection = {
   isOpen: true,
@@ -49,7 +49,7 @@ test('a turn that has ended keeps its frames for the client, but after half a se
   sink.event({ type: 'response.completed', data: { type: 'response.completed' } });
   sink.close([], { kind: 'completed', shown: true });
   client.ended({ outcome: { kind: 'completed', shown: true }, status: 200, code: null });
-  clock.advance(500);
+  await clock.advance(500);
   await setImmediate();
   inUse();
   assert.deepEqual(

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { PipedReply } from '../../../proxy/dispatch/reply/piped-reply.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { headOf, postOf, RawClient } from '../../support/network/raw.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { control, supported } from '../../support/stages/control.ts';
@@ -92,7 +92,7 @@ test('an error of the gateway while it writes the head ends the turn with a refu
 });
 
 test('[AA6] an account that sends a head alone is left after its own idle time', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const { turn } = await requestedTurn(turnBody('hi'), { rules: [], clock });
   const context = new RecordingContext(turn);
   const reply = new Readable({ read: () => undefined }) as IncomingMessage;

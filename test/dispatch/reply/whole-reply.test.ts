@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../../proxy/turn/rules/rule.ts';
 import type { Headers } from '../../../proxy/turn/turn.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/turns/live-turn.ts';
 import { type ContextOptions, RecordingClient, RecordingContext } from '../../support/turns/replies.ts';
@@ -212,7 +212,7 @@ describe('[Q3] a refusal by status', () => {
   }
 
   test('with a body that does not end in time is classified only by its status, and not read further', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     const { reply, context } = await scene({ status: 503, clock });
     reply.data(Buffer.from('{"error":{"co'));
     await clock.advance(context.turn.timeouts.upstream_refusal_ms - 1);

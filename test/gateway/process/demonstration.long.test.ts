@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { PROFILES } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalProfile } from '../../../proxy/turn/settings.ts';
-import { HandClock, settled } from '../../models/support.ts';
+import { ManualClock, settled } from '../../support/clocks/manual-clock.ts';
 import { DIGEST, type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 
 const shipped = parse(readFileSync(new URL('../../../config.yaml', import.meta.url), 'utf8')) as Draft;
@@ -14,7 +14,7 @@ const INTERVAL_MS = 1000 / 3;
 const FLAKY_CYCLE = 9;
 
 /** Starts the shipped configuration. Its rehearsal accounts run in this process, so they share the clock of the test. */
-function demonstration(clock: HandClock): Promise<TestGateway> {
+function demonstration(clock: ManualClock): Promise<TestGateway> {
   const accounts = (shipped.accounts as { id: string; base_url: string }[]).map(({ id, base_url }) => {
     const profile = PROFILES[(base_url.slice('rehearsal:'.length) || 'steady') as RehearsalProfile];
     assert.ok(profile, base_url);
@@ -34,7 +34,7 @@ function demonstration(clock: HandClock): Promise<TestGateway> {
 }
 
 /** Sends turns at 3 a second, half of them streams. @returns the failed ones */
-async function run(gate: TestGateway, clock: HandClock, count: number): Promise<readonly string[]> {
+async function run(gate: TestGateway, clock: ManualClock, count: number): Promise<readonly string[]> {
   const failures: string[] = [];
   for (let i = 0; i < count; i++) {
     const end = clock.now() + INTERVAL_MS;
@@ -54,7 +54,7 @@ async function run(gate: TestGateway, clock: HandClock, count: number): Promise<
 }
 
 test('[Q6] 1,000 turns of the shipped configuration at 3 a second all succeed', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await demonstration(clock);
   assert.deepEqual(await run(gate, clock, 1_000), []);
   const retries = gate.count('retries');
@@ -63,7 +63,7 @@ test('[Q6] 1,000 turns of the shipped configuration at 3 a second all succeed', 
 });
 
 test('[Q6] 30 turns after a pause all succeed where each begins at the flaky account, from any turn of its cycle', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await demonstration(clock);
   await gate.reconfigure((draft) => {
     draft.pools = draft.pools.map((pool: Draft) => ({ ...pool, strategy: 'fill_first', assignments: pool.assignments.toReversed() }));

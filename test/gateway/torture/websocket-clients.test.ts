@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { connect as connectTo, type Socket } from 'node:net';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, turnFrame, userMessage } from '../../support/native-frames.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
 import { numbersTo, sampleOf } from '../../support/sample.ts';
 import { until } from '../../support/until.ts';
@@ -169,11 +169,11 @@ test('a client that sends a frame for longer than two pings stays connected whil
   for (let end = piece; end < FRAME.length; end += piece) {
     client.socket.write(FRAME.subarray(end - piece, end));
     await until('the piece', () => gate.bodyBytes === end || undefined);
-    clock.advance(25_000);
+    await clock.advance(25_000);
   }
   client.socket.write(FRAME.subarray(Math.floor((FRAME.length - 1) / piece) * piece));
   await came(client, 'response.completed');
-  for (let i = 0; i < 4; i += 1) clock.advance(25_000);
+  for (let i = 0; i < 4; i += 1) await clock.advance(25_000);
   await noneOpen(gate);
   client.socket.destroy();
 });

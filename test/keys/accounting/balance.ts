@@ -94,7 +94,7 @@ function assertAtRest({ stage: { gate } }: Turns): void {
 
 /** Checks the metrics of this process, which start at zero. */
 async function assertMeasured({ stage, entries, attempts }: Turns): Promise<void> {
-  const page = await (await fetch(`${stage.gate.adminUrl}/metrics`)).text();
+  const page = await stage.gate.metrics();
   for (const [model, { input_tokens, cached_input_tokens, output_tokens }] of Object.entries(sumsBy(entries, ({ label }) => label))) {
     const of = (kind: string): number => sampled(page, 'tokens_total', { model, kind });
     assert.deepEqual([model, of('input'), of('cached_input'), of('output')], [model, input_tokens, cached_input_tokens, output_tokens]);

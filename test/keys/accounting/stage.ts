@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { ReceivedRequest } from '../../../proxy/rehearsal/received-request.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { modelEntry, replyJson } from '../../support/rehearsal-replies.ts';
@@ -96,7 +96,7 @@ export interface Planned {
 export const markOf = (id: number): string => `turn-${id}-`;
 
 export class Stage implements AsyncDisposable {
-  readonly clock = new HandClock();
+  readonly clock = new ManualClock();
   readonly #planned = new Map<number, Planned>();
   gate!: TestGateway;
 

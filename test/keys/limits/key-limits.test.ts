@@ -8,7 +8,7 @@ import { noTotals, type Totals } from '../../../proxy/keys/usage-totals.ts';
 import { costOf } from '../../../proxy/turn/costs/prices.ts';
 import type { KeyLimits as Configured } from '../../../proxy/turn/settings.ts';
 import type { UsageRow } from '../../../store/store.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { estimateOf, WORLDS } from '../limit-worlds.ts';
 
 const DAY = 86_400_000;
@@ -208,7 +208,7 @@ for (const [name, open] of Object.entries(WORLDS)) {
 }
 
 class SettledUsage {
-  readonly clock = new HandClock();
+  readonly clock = new ManualClock();
   readonly rows: UsageRow[];
   readonly ledger: Ledger;
 
@@ -283,7 +283,7 @@ describe('the ledger', () => {
   });
 
   test('starts empty where the store cannot be read', async () => {
-    const ledger = new Ledger({ add: () => undefined, load: () => Promise.reject(new Error('locked')) }, new HandClock());
+    const ledger = new Ledger({ add: () => undefined, load: () => Promise.reject(new Error('locked')) }, new ManualClock());
     await ledger.load();
     assert.equal(ledger.ofKey('ci', 28).requests, 0);
   });

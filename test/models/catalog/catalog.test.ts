@@ -7,14 +7,15 @@ import { ModelDirectory } from '../../../proxy/models/model-directory.ts';
 import type { CatalogAnswer } from '../../../proxy/turn/provider/reads.ts';
 import type { AccountConfig } from '../../../proxy/turn/settings.ts';
 import type { CatalogRow } from '../../../store/schema/rows.ts';
+import { ManualClock, settled } from '../../support/clocks/manual-clock.ts';
 import { KEY, POOL } from '../../support/turns/turn.ts';
-import { account, assignment, entriesOf, entry, HandClock, Health, LIST_POLICY, settled } from '../support.ts';
+import { account, assignment, entriesOf, entry, Health, LIST_POLICY } from '../support.ts';
 
 const good = (...ids: readonly string[]): CatalogAnswer => ({ status: 200, bytes: 2, body: { models: ids.map((id) => entry(id)) } });
 
 /** A catalog over accounts that answer from `answers`; a read of an account without an answer stays in `hanging`. */
 function setUp(rows: readonly CatalogRow[] = []) {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const health = new Health();
   const answers = new Map<string, CatalogAnswer | Error>();
   const reads: string[] = [];
@@ -188,7 +189,7 @@ test('after a restart the lists come from the stored entries under the current e
 test('a store that fails does not prevent the start', async () => {
   const { catalog } = setUp();
   const broken = new Catalog({
-    clock: new HandClock(),
+    clock: new ManualClock(),
     read: async () => good('model-a'),
     store: { load: () => Promise.reject(new Error('disk')), save: () => undefined },
   });
@@ -228,7 +229,7 @@ test('a reload during a refresh reads again and ignores the results of the cance
 });
 
 test('stored entries that load after a read are ignored', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const load = Promise.withResolvers<readonly CatalogRow[]>();
   const catalog = new Catalog({ clock, read: async () => good('model-new'), store: { load: () => load.promise, save: () => undefined } });
   const started = catalog.start([account('a')]);

@@ -5,11 +5,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { WebSocketServer } from 'ws';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { NODE_SECRET, type TestGateway } from '../../support/gateway.ts';
 import { turnFrame, typesOf } from '../../support/native-frames.ts';
 import { startNodes } from '../../support/nodes/nodes.ts';
 import { TcpRelay } from '../../support/nodes/tcp-relay.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import {
   dropped,
   interrupted,
@@ -71,9 +71,9 @@ test('[Q34] an owner that accepts the connection and does not answer counts as d
   using socket = await openSession(b);
   socket.send(turnFrame('t1', QUESTION));
   await until('the connection to the owner', () => (silent.accepted === 1 ? true : undefined));
-  clock.advance(1_999);
+  await clock.advance(1_999);
   assert.equal(b.count('owners_silent'), 0);
-  clock.advance(1);
+  await clock.advance(1);
   await servedHere(b, socket);
   assert.equal(b.count('owners_silent'), 1);
   await until('the end of that connection', () => (silent.open === 0 ? true : undefined));
@@ -153,10 +153,10 @@ test('[Q34] an owner that stops answering pings is dead: the client is disconnec
   using socket = await replayed(b);
   network.freeze();
   for (let unanswered = 1; unanswered <= 2; unanswered++) {
-    clock.advance(25_000);
+    await clock.advance(25_000);
     await socket.ping();
   }
-  clock.advance(25_000);
+  await clock.advance(25_000);
   assert.equal((await socket.closed).code, 1011);
 });
 
@@ -199,7 +199,7 @@ test('[Q34] a node that was paused finds out with its next renewal, and ends the
   socket.send(turnFrame('t1', QUESTION));
   await servedHere(b, socket);
   assert.equal(a.upstream.socketsOf('north'), 2);
-  clock.advance(15_000);
+  await clock.advance(15_000);
   await a.upstream.sockets('north', 1);
   assert.equal(a.count('sessions_lost'), 1);
 });
@@ -219,8 +219,8 @@ for (const [how, answer] of [
     using socket = await openSession(a);
     socket.send(turnFrame('t1', QUESTION));
     const waited = async (node: TestGateway, name: 'session_claims_failed'): Promise<void> => {
-      await until('the claim to be given up', () => {
-        clock.advance(100);
+      await until('the claim to be given up', async () => {
+        await clock.advance(100);
         return node.count(name) > 0 ? true : undefined;
       });
     };

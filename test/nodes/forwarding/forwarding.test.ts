@@ -5,13 +5,13 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { decodeClient } from '../../../proxy/nodes/forwarded-client.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { KEY, NODE_SECRET, startGateway } from '../../support/gateway.ts';
 import { turnFrame, typesOf, userMessage } from '../../support/native-frames.ts';
 import { startNodes } from '../../support/nodes/nodes.ts';
 import { TcpRelay } from '../../support/nodes/tcp-relay.ts';
 import { freshDatabase } from '../../support/postgres/postgres.ts';
 import { Link } from '../../support/postgres/postgres-link.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { dropped, interrupted, openSession, QUESTION, SESSION, turnsAndRetries } from '../../support/stages/interrupted-turns.ts';
 import { until } from '../../support/until.ts';
 import type { TestSocket } from '../../support/websocket.ts';
@@ -103,19 +103,19 @@ test('[LI1] [RM4] a forwarded websocket is idle when no frame came for the windo
     },
   });
   const { a, b, socket } = at;
-  clock.advance(59_000);
+  await clock.advance(59_000);
   await socket.ping();
-  clock.advance(59_000);
+  await clock.advance(59_000);
   await socket.ping();
   assert.ok(socket.isOpen, 'a turn runs');
   await completed(a, socket);
-  clock.advance(59_000);
+  await clock.advance(59_000);
   await socket.ping();
   socket.send(turnFrame('t2', [userMessage('more')]));
   assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
-  clock.advance(59_000);
+  await clock.advance(59_000);
   await socket.ping();
-  clock.advance(1_000);
+  await clock.advance(1_000);
   assert.deepEqual(await socket.closed, { code: 1001, reason: 'idle' });
   assert.deepEqual([a.count('websocket_idle_timeouts'), b.count('websocket_idle_timeouts')], [1, 0]);
   await b.flush();
@@ -233,7 +233,7 @@ test('[S5] a frame whose client leaves while its owner is looked for leaves a ro
   socket.send(turnFrame('t1', QUESTION));
   await until('the look-up', () => lookups() > before || undefined);
   socket.terminate();
-  await until('its end', () => (gate.openWebsockets === 0 ? true : undefined));
+  await until('its end', () => (gate.websockets === 0 ? true : undefined));
   link.delayMs = 0;
   link.cut();
   const rows = await until('its row', async () => {

@@ -1,7 +1,7 @@
 // The limits of keys over three nodes, at their sockets: all nodes together grant as much as one node would.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import type { Draft, Reply, TestGateway } from '../../support/gateway.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
@@ -41,7 +41,7 @@ const statuses = (replies: readonly Reply[]): Readonly<Record<number, number>> =
 const usageAt = async (gate: TestGateway) => (await gate.send('/v1/usage')).json;
 
 test('[Q34] with requests_per_minute of 60, of 600 turns over three nodes, 60 of them at once, 60 run', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using nodes = await threeNodes({
     clock,
     upstream: { accounts: ['north'], strict: false, clock },
@@ -60,7 +60,7 @@ test('[Q34] with requests_per_minute of 60, of 600 turns over three nodes, 60 of
 });
 
 test('[Q34] tokens of a day are counted over all nodes, and the refusal is final and the same at each of them', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using nodes = await threeNodes({
     clock,
     upstream: { accounts: ['north'], strict: false, clock },

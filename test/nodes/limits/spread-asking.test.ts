@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
 import { CapacityShares } from '../../../proxy/nodes/capacity-shares.ts';
-import { HandClock } from '../../models/support.ts';
 import { configOf } from '../../simulation/gateway-node.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 
 const ACCOUNTS = Array.from({ length: 1_000 }, (_, i) => `account-${i}`);
 
@@ -20,7 +20,7 @@ async function askedBy(token: number, turns: number): Promise<readonly string[]>
       short: async () => [],
     },
     membership: { token, nodes: [], standing: () => 'member', lost: async () => undefined, listen: () => undefined },
-    clock: new HandClock(),
+    clock: new ManualClock(),
     counters: new Counters(),
   });
   shares.configure(ACCOUNTS.map((id) => configOf(id, 8)));

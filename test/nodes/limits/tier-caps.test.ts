@@ -40,7 +40,7 @@ test('[AA69] a cap holds over three nodes: of 30 turns at once as many run as it
   });
   assert.deepEqual([rows.used.length, rows.spent.length], [1, 1]);
   await until('the other nodes to see what is left', async () => {
-    const metrics = await (await fetch(`${nodes.all[2].adminUrl}/metrics`)).text();
+    const metrics = await nodes.all[2].metrics();
     return metrics.includes('poolgate_overflow_left_usd{pool="team",tier="all",window="day"} 0\n') ? true : undefined;
   });
 });

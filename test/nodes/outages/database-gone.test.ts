@@ -162,7 +162,7 @@ test('[Q34] settlements wait for the database and are written once when it is ba
     await outageOf(gate);
     for (let i = 0; i < 3; i++) assert.equal((await limited(gate)).status, 503);
     assert.equal(gate.settlements, 6, 'a refused turn leaves none');
-    const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+    const metrics = await gate.metrics();
     assert.match(metrics, /^poolgate_settlements_waiting 6$/m);
   });
   await until('them to be written', () => (gate.settlements === 0 ? true : undefined));

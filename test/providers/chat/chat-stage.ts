@@ -23,6 +23,9 @@ export interface ChatStageOptions {
 /** A user message for an input. */
 export const user = (content: Json): JsonObject => ({ type: 'message', role: 'user', content });
 
+/** A function without parameters. */
+export const look: JsonObject = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false };
+
 export const parts = (...texts: readonly string[]): Json => texts.map((text) => ({ type: 'input_text', text }));
 
 export class ChatStage {
@@ -38,8 +41,7 @@ export class ChatStage {
 
   clear(): void {
     this.platform.clear();
-    this.gate.upstream.clear();
-    this.gate.heal();
+    this.gate.reset();
   }
 
   /** Changes members of the account from now on. */

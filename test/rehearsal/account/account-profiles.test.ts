@@ -5,9 +5,9 @@ import { PROFILES } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import { startProviderThread } from '../../../proxy/rehearsal/provider-thread.ts';
 import { neutralWords } from '../../../proxy/rehearsal/shared-exchanges.ts';
 import type { RehearsalProfile } from '../../../proxy/turn/settings.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { startUpstream } from '../../support/rehearsal.ts';
 import { ask, at, eventsOf, get, raw } from '../../support/rehearsal-client.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 
 const accountOf = (name: RehearsalProfile) => ({ id: name, profile: PROFILES[name] });
@@ -60,7 +60,7 @@ test('the slow account waits before its answer and before each event', async () 
   let time = 0;
   while (!answered) {
     await Promise.race([clock.waiting(), answer]);
-    clock.advance(20);
+    await clock.advance(20);
     time += 20;
   }
   assert.equal((await answer).status, 200);

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 import { at, typesOf } from '../../support/rehearsal-client.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { connect, type TestSocket } from '../../support/websocket.ts';
 
@@ -115,9 +115,9 @@ test('[RB28] a websocket ends after 60 minutes, as the answer to a frame', async
   const clock = new ManualClock();
   await using upstream = await startUpstream({ clock });
   const socket = await connect({ url: upstream.urlOf('north') }, PATH, { key: null });
-  clock.advance(3_599_999);
+  await clock.advance(3_599_999);
   assert.equal((await socket.turn(turnBody('hello'))).at(-1)?.type, 'response.completed');
-  clock.advance(1);
+  await clock.advance(1);
   const [frame] = await socket.turn(turnBody('hello'));
   assert.deepEqual([frame?.status, at(frame, 'error', 'code')], [400, 'websocket_connection_limit_reached']);
   assert.equal((await socket.closed).code, 1000);

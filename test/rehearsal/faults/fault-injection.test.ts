@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { startUpstream } from '../../support/rehearsal.ts';
 import { ask, at, countedEvents, eventsOf, itemsOf, raw, send, typesOf } from '../../support/rehearsal-client.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 
 const clock = new ManualClock();
@@ -143,7 +143,7 @@ test('a stall with a time, and a pace, use the clock', async () => {
   upstream.next('north', 'stall before headers for 500 ms', 'pace 20');
   const answer = ask(north);
   await clock.waiting();
-  clock.advance(500);
+  await clock.advance(500);
   assert.equal((await answer).status, 200);
   let finished = false;
   const paced = ask(north).finally(() => {
@@ -151,7 +151,7 @@ test('a stall with a time, and a pace, use the clock', async () => {
   });
   while (!finished) {
     await Promise.race([clock.waiting(), paced]);
-    clock.advance(20);
+    await clock.advance(20);
   }
   assert.equal((await paced).events.at(-1)?.type, 'response.completed');
 });

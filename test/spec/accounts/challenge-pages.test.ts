@@ -8,6 +8,7 @@ import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
+import { audioForm } from '../../support/stages/audio.ts';
 import { BACKEND_MODELS, reread } from '../../support/stages/model-lists.ts';
 import { connect } from '../../support/websocket.ts';
 
@@ -22,20 +23,10 @@ before(async () => {
   gate = await startGateway({ clock });
 });
 after(() => gate.close());
-beforeEach(() => {
-  gate.upstream.clear();
-  gate.heal();
-});
-
-const form = (): FormData => {
-  const data = new FormData();
-  data.set('file', new Blob(['RIFF']), 'a.wav');
-  data.set('model', 'gpt-4o-transcribe');
-  return data;
-};
+beforeEach(() => gate.reset());
 
 const transcription = (path: string): Promise<Response> =>
-  fetch(gate.url + path, { method: 'POST', body: form(), headers: { authorization: 'Bearer pg-test-key' } });
+  fetch(gate.url + path, { method: 'POST', body: audioForm(), headers: { authorization: 'Bearer pg-test-key' } });
 
 const ROUTES: Readonly<Record<string, () => Promise<{ readonly status: number; readonly text: string }>>> = {
   'POST /backend-api/agent/responses': () => gate.send('/backend-api/agent/responses', { body: turnBody('hi') }),

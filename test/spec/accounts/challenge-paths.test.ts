@@ -6,21 +6,15 @@ import { challengePage } from '../../../proxy/rehearsal/account/simulated-catalo
 import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyJson } from '../../support/rehearsal-replies.ts';
+import { audioForm } from '../../support/stages/audio.ts';
 
 const { status, headers, body } = challengePage();
 const PAGE = { kind: 'reply', status, headers, body: { text: body.kind === 'bytes' ? body.bytes.toString() : '' } } as const;
 
 const said = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] };
 
-const form = (): FormData => {
-  const data = new FormData();
-  data.set('file', new Blob(['RIFF']), 'a.wav');
-  data.set('model', 'gpt-4o-transcribe');
-  return data;
-};
-
 async function transcription(gate: TestGateway, path: string): Promise<{ readonly status: number; readonly text: string }> {
-  const reply = await fetch(gate.url + path, { method: 'POST', body: form(), headers: { authorization: 'Bearer pg-test-key' } });
+  const reply = await fetch(gate.url + path, { method: 'POST', body: audioForm(), headers: { authorization: 'Bearer pg-test-key' } });
   return { status: reply.status, text: await reply.text() };
 }
 

@@ -104,7 +104,7 @@ test('[AA61] a rate refusal without Retry-After waits for the stated reset', asy
 
 test('[AA83] [AA84] /metrics and list_accounts have the smallest share that is left of what an account stated', async () => {
   await states({ ...limits(90), ...limits(10, '5m0s', 'tokens') }, limits(60));
-  const text = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+  const text = await gate.metrics();
   assert.match(text, /^poolgate_rate_remaining_ratio\{account="east",kind="requests"\} 0\.\d+$/m);
   assert.match(text, /^poolgate_rate_remaining_ratio\{account="east",kind="tokens"\} 0\.1$/m);
   const { accounts } = await call(gate, 'list_accounts');

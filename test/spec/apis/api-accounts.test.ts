@@ -26,8 +26,7 @@ beforeEach(() => {
   platform.clear();
   platform.reading.clear();
   platform.reading.set('/v1/models', lists(['own-a']));
-  gate.upstream.clear();
-  gate.heal();
+  gate.reset();
 });
 
 /** Configures the second account of the Pool; `alone` removes the first one from the Pool. */
@@ -159,8 +158,8 @@ test('[AA8] read_models: all serves what is listed and what is declared, false a
 test('[AA8] a list over 4 MiB is not read, and what is declared is served all the same', async () => {
   platform.reading.set('/v1/models', answers(200, { data: [{ id: 'own-large', text: 'x'.repeat(4_194_304) }] }));
   await reconfigured({ read_models: 'all', catalog: [{ id: 'own-c' }] });
-  const read = gate.catalogs().find(({ account }) => account === 'platform');
-  assert.equal(read?.failure, 'network');
+  const failure = await until('the end of the read', () => gate.catalogs().find(({ account }) => account === 'platform')?.failure);
+  assert.equal(failure, 'network');
   assert.ok((await publicIds()).includes('own-c'));
   assert.ok(!(await publicIds()).includes('own-large'));
 });
@@ -389,7 +388,7 @@ test('[AA11] an entry that lacks what native clients need is left out of their l
   assert.deepEqual(await publicIds(), ['own-a', 'own-b', 'own-e']);
   await gate.send(`${NATIVE_MODELS}?client_version=99.0.0`);
   assert.equal((await turn('own-a')).status, 200, 'turns of it are served');
-  const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+  const metrics = await gate.metrics();
   assert.match(metrics, /poolgate_models_unlisted\{pool="team"\} 1\n/);
   const lines = gate.logged.map((line) => JSON.parse(line)).filter(({ event }) => event === 'model_not_in_native_list');
   assert.deepEqual(
@@ -397,5 +396,5 @@ test('[AA11] an entry that lacks what native clients need is left out of their l
     [['warn', 'team', 'own-a', 'base_instructions']],
   );
   await reconfigured({ read_models: false, catalog: catalog.slice(1) });
-  assert.match(await (await fetch(`${gate.adminUrl}/metrics`)).text(), /poolgate_models_unlisted\{pool="team"\} 0\n/);
+  assert.match(await gate.metrics(), /poolgate_models_unlisted\{pool="team"\} 0\n/);
 });

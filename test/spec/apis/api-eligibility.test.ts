@@ -161,8 +161,7 @@ for (const reasoning of ['drop', 'keep'] as const) {
     after(() => Promise.all([gate.close(), far.close(), near.close()]));
     beforeEach(() => {
       far.clear();
-      gate.upstream.clear();
-      gate.heal();
+      gate.reset();
     });
 
     const fails = (): void => gate.upstream.next('north', 'refuse 500');

@@ -8,6 +8,7 @@ import {
   type ChatStage,
   type ChatStageOptions,
   chatStage,
+  look,
   NATIVE,
   responseOf,
   translatedEvents,
@@ -35,7 +36,6 @@ before(async () => {
 after(() => stage[Symbol.asyncDispose]());
 beforeEach(() => stage.clear());
 
-const look: JsonObject = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false };
 const output = { type: 'function_call_output', call_id: 'c1', output: 'found' };
 const body = (input: readonly JsonObject[]): JsonObject => ({ model: 'model-a', stream: true, store: false, input, tools: [look] });
 const other = { authorization: `Bearer ${OTHER_KEY}` };
@@ -163,7 +163,7 @@ test('[AA93] in a Pool of agent accounts reasoning passes as it came, whatever i
 
 test('[AA83] capsules_total counts each capsule that was sealed, opened or refused', async () => {
   const counted = async (): Promise<Readonly<Record<string, number>>> => {
-    const metrics = await (await fetch(`${stage.gate.adminUrl}/metrics`)).text();
+    const metrics = await stage.gate.metrics();
     const found = metrics.matchAll(/^poolgate_capsules_total\{result="(\w+)"\} (\d+)$/gm);
     return Object.fromEntries([...found].map(([, result, value]) => [result, Number(value)]));
   };

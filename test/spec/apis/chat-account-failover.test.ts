@@ -3,10 +3,22 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { type ChatStage, chatStage, NATIVE, PUBLIC, responseOf, translatedEvents, typesOf, user } from '../../providers/chat/chat-stage.ts';
+import {
+  type ChatStage,
+  chatStage,
+  look,
+  NATIVE,
+  PUBLIC,
+  responseOf,
+  translatedEvents,
+  typesOf,
+  user,
+} from '../../providers/chat/chat-stage.ts';
 import { call, chunk, ENDING, finish, framed, HELLO, streamed, text } from '../../providers/chat/completions.ts';
 import { answers } from '../../providers/responses/platform.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { frameOf, typesOf as frameTypes, NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
+import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 
 const COMPACT = `${NATIVE}/compact`;
@@ -20,8 +32,6 @@ beforeEach(() => stage.clear());
 
 const attemptsOf = async (reply: { readonly headers: Headers }): Promise<unknown> =>
   (await stage.gate.attempts(reply.headers.get('x-request-id') ?? '')).map(({ account, error_class }) => [account, error_class]);
-
-const look: JsonObject = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false };
 
 describe('failover', () => {
   for (const [title, chunks, failure] of [
@@ -236,8 +246,7 @@ describe('compaction', () => {
 
 describe('the wait for usage', () => {
   test('[AA54] after the finish reason 5 s of silence end the reply', async () => {
-    const { HandClock } = await import('../../models/support.ts');
-    const clock = new HandClock();
+    const clock = new ManualClock();
     await using late = await chatStage({ clock });
     const closed = Promise.withResolvers<void>();
     late.platform.next.push((response) => {
@@ -250,9 +259,9 @@ describe('the wait for usage', () => {
     const reading = (async (): Promise<void> => {
       for await (const bytes of response.body ?? []) got += Buffer.from(bytes).toString();
     })();
-    while (!got.includes('response.output_item.done')) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until('the end of the text', () => got.includes('response.output_item.done') || undefined);
     assert.ok(!got.includes('response.completed'));
-    clock.advance(5_000);
+    await clock.advance(5_000);
     await reading;
     await closed.promise;
     const { estimated } = responseOf(translatedEvents(got)).usage as JsonObject;

@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { type ChatStage, chatStage, PUBLIC, responseOf, textOf, translatedEvents, typesOf, user } from '../../providers/chat/chat-stage.ts';
+import {
+  type ChatStage,
+  chatStage,
+  look,
+  PUBLIC,
+  responseOf,
+  textOf,
+  translatedEvents,
+  typesOf,
+  user,
+} from '../../providers/chat/chat-stage.ts';
 import { call, chunk, ENDING, finish, framed, HELLO, raw, streamed, text, USAGE, usageChunk } from '../../providers/chat/completions.ts';
 import { answers, type PlatformAnswer } from '../../providers/responses/platform.ts';
 import { sampleOf } from '../../support/sample.ts';
@@ -40,7 +50,6 @@ async function failsBefore(answer: PlatformAnswer, title?: string): Promise<void
 
 const LIFECYCLE: ReadonlySet<string> = new Set(['response.created', 'response.in_progress']);
 
-const look: JsonObject = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false };
 const TOOLS = { tools: [look] };
 
 const MESSAGE = (deltas: number): readonly string[] => [

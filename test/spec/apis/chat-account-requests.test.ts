@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { CHAT, type ChatStage, chatStage, PUBLIC, parts, user } from '../../providers/chat/chat-stage.ts';
+import { CHAT, type ChatStage, chatStage, look, PUBLIC, parts, user } from '../../providers/chat/chat-stage.ts';
 import { HELLO, streamed } from '../../providers/chat/completions.ts';
 
 let stage: ChatStage;
@@ -33,7 +33,6 @@ const called = (call_id: string, args: Json = '{}', name = 'look'): JsonObject =
   arguments: args,
 });
 const output = (call_id: string, value: Json): JsonObject => ({ type: 'function_call_output', call_id, output: value });
-const look: JsonObject = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false };
 
 const toolCall = (id: string, args = '{}', name = 'look'): JsonObject => ({ id, type: 'function', function: { name, arguments: args } });
 const result = (id: string, content: Json): JsonObject => ({ role: 'tool', tool_call_id: id, content });

@@ -37,8 +37,7 @@ after(async () => {
 });
 beforeEach(() => {
   platform.clear();
-  gate.upstream.clear();
-  gate.heal();
+  gate.reset();
   platform.next.push(streamed(HELLO));
 });
 

@@ -40,7 +40,7 @@ test('[AA75] [AA76] [AA77] a turn goes on to the next id where all attempts fail
   assert.deepEqual(sent(gate), ['model-a', 'model-b']);
   const row = await gate.row(reply);
   assert.deepEqual([row?.model, row?.requested_model, row?.retries], ['model-b', 'model-a', 1]);
-  const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+  const metrics = await gate.metrics();
   assert.match(metrics, /poolgate_model_fallback_total\{pool="team",from="model-a",to="model-b"\} 1\n/);
   assert.equal((await gate.usageRows())[0]?.requests, 1, 'one turn');
 });

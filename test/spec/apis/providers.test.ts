@@ -33,8 +33,7 @@ after(async () => {
 });
 beforeEach(() => {
   talk.clear();
-  gate.upstream.clear();
-  gate.heal();
+  gate.reset();
 });
 
 const TYPES = [

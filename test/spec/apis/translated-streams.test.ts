@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { HandClock } from '../../models/support.ts';
 import { type ChatStage, chatStage, NATIVE, PUBLIC, responseOf, translatedEvents, user } from '../../providers/chat/chat-stage.ts';
 import { chunk, ENDING, framed, HELLO, streamed, text } from '../../providers/chat/completions.ts';
 import type { PlatformAnswer } from '../../providers/responses/platform.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { turnFrame, userMessage } from '../../support/native-frames.ts';
 import { dropped } from '../../support/stages/interrupted-turns.ts';
 import { until } from '../../support/until.ts';
@@ -97,7 +97,7 @@ describe('what is held', () => {
 
 describe('waits', () => {
   test('[AA57] comments do not hold off the first-byte timer', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     await using stage = await chatStage({ clock, account: { first_byte_ms: 2_000 } });
     const reply = open(': PROCESSING\n\n');
     stage.platform.next.push(reply.answer);

@@ -44,8 +44,7 @@ after(async () => {
 });
 beforeEach(() => {
   talk.clear();
-  gate.upstream.clear();
-  gate.heal();
+  gate.reset();
 });
 
 const turn = (said = SAID): Promise<Reply> => gate.send(NATIVE, { body: turnBody(said) });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 import { CHAT, CHAT_ALIAS } from '../../support/turns/turn-paths.ts';
@@ -568,7 +568,7 @@ describe('a stream', () => {
   }
 
   test('[Q17] that is idle gets a comment every 15 s, and none after its end', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     await using idle = await startGateway({ clock, upstream: { accounts: ['north'], clock } });
     idle.upstream.next('north', [replyEvents([created, delta('a'), completed()]), { kind: 'stall', at: { events: 2 } }]);
     const reply = await idle.fetch(CHAT, { body: ask('hi', { stream: true }) });

@@ -75,8 +75,7 @@ beforeEach(() => {
   // This is longer than the retry budget counts, and longer than any cooldown.
   clock.setAhead(3_600_000);
   for (const gate of gates.values()) {
-    gate.upstream.clear();
-    gate.heal();
+    gate.reset();
   }
 });
 

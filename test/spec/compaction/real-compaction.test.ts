@@ -8,7 +8,7 @@ import type { Clock } from '../../../proxy/base/time/clock.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { hostOf, isAgentBackend } from '../../../proxy/turn/wire/known-hosts.ts';
 import { poolgate } from '../../cli/run.ts';
-import { fileWith, SMALL } from '../../config/files.ts';
+import { fileAt } from '../../config/files.ts';
 import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { call, withOperator } from '../../support/mcp.ts';
@@ -189,7 +189,7 @@ describe('[RB33] [Q27] the compact path', () => {
       ],
     );
     clock.setAhead(2 * 3_600_000);
-    const path = fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
+    const path = fileAt(context, gate);
     const { out } = await poolgate(['status', '--config', path]);
     assert.match(out, /^north .*\n(?: {40,}.*\n)* {2}no compact path, found 2h00m ago: compacts with turns$/m);
     assert.equal(out.match(/no compact path/g)?.length, 1);

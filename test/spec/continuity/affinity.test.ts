@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { NATIVE, outputOf, PUBLIC, user } from '../../support/stages/continuity.ts';
 
@@ -116,7 +116,7 @@ test('[F8.3] turns of one prompt_cache_key stay at one account, whatever the str
 
 test('[Q11] a prompt_cache_key keeps its account for an hour after its last turn, and after a restart', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-affinity-'));
-  const clock = new HandClock();
+  const clock = new ManualClock();
   let gate = await startGateway({
     clock,
     store: `sqlite:${folder}/poolgate.db`,

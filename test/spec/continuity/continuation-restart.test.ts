@@ -56,10 +56,7 @@ for (const [pool, accounts] of [
     const gate = await startGateway({ upstream: { accounts, strict: false } });
     after(() => gate.close());
     await gate.addFile('team', FILE, 'south');
-    beforeEach(() => {
-      gate.upstream.clear();
-      gate.heal();
-    });
+    beforeEach(() => gate.reset());
 
     const onlySouth = (turns: number): void =>
       assert.deepEqual(

@@ -8,7 +8,7 @@ import type { SimulatedQuota } from '../../../proxy/rehearsal/account/account-pr
 import { PROFILES } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
@@ -26,7 +26,7 @@ const quota = (primary: number, secondary = 3): SimulatedQuota => ({
 
 interface World {
   readonly gate: TestGateway;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
 }
 
 /** Accounts are tried in the given order, which shows which ones were left out. */
@@ -35,7 +35,7 @@ async function world(
   config: (draft: Draft) => void = () => undefined,
   store?: string,
 ): Promise<World & AsyncDisposable> {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const gate = await startGateway({
     clock,
     upstream: { accounts, clock, manners: { streamedUnstoredLists: false } },

@@ -1,11 +1,11 @@
 // If an account refuses a read of its model list, every page that operators see names the cause (RB1, RB3).
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { challengePage } from '../../../proxy/rehearsal/account/simulated-catalog.ts';
 import { poolgate } from '../../cli/run.ts';
-import { fileWith, SMALL } from '../../config/files.ts';
+import { fileAt } from '../../config/files.ts';
 import { doctor } from '../../doctor/support.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { call, withOperator } from '../../support/mcp.ts';
 import type { Script } from '../../support/rehearsal.ts';
@@ -51,7 +51,7 @@ const REFUSALS: readonly (readonly [name: string, script: Script, cause: string,
 ];
 
 /** The account `north` lists no model, `south` one. */
-async function started(clock = new HandClock()): Promise<{ readonly gate: TestGateway; readonly clock: HandClock }> {
+async function started(clock = new ManualClock()): Promise<{ readonly gate: TestGateway; readonly clock: ManualClock }> {
   const gate = await startGateway({
     clock,
     upstream: {
@@ -66,20 +66,17 @@ async function started(clock = new HandClock()): Promise<{ readonly gate: TestGa
 }
 
 /** Makes the gateway read the list of `north` again; the read gets this answer. */
-async function read(gate: TestGateway, clock: HandClock, script: Script): Promise<void> {
+async function read(gate: TestGateway, clock: ManualClock, script: Script): Promise<void> {
   const before = gate.catalogs().find(({ account }) => account === 'north')?.reads ?? 0;
   const reading = reread(gate, { north: script });
   if (script === 'stall before headers') {
     await gate.upstream.stalled('north');
-    clock.advance(30_000);
+    await clock.advance(30_000);
   }
   await reading;
   // A reload does not wait for the list of an account that does not answer.
   await until('the end of the read', () => gate.catalogs().find(({ account }) => account === 'north')?.reads === before + 1 || undefined);
 }
-
-const fileOf = (context: TestContext, gate: TestGateway): string =>
-  fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
 
 describe('[RB1] [RB3] a model list that is refused', () => {
   for (const [name, script, cause, said, advice] of REFUSALS) {
@@ -88,7 +85,7 @@ describe('[RB1] [RB3] a model list that is refused', () => {
       await using _ = gate;
       await read(gate, clock, script);
 
-      const path = fileOf(context, gate);
+      const path = fileAt(context, gate);
       const { catalogs } = (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as {
         catalogs: { account: string; failure?: string }[];
       };
@@ -114,7 +111,7 @@ describe('[RB1] [RB3] a model list that is refused', () => {
       assert.ok(attention.includes(`account north serves no model: its model list could not be read (${cause})`), String(attention));
       assert.deepEqual(accounts, { available: 1, no_models: 1 });
 
-      const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+      const metrics = await gate.metrics();
       assert.match(metrics, new RegExp(`^poolgate_account_model_list_failed\\{account="north",cause="${cause}"\\} 1$`, 'm'));
       assert.match(metrics, /^poolgate_account_state\{account="north",state="no_models"\} 1$/m);
       assert.match(metrics, /^poolgate_account_state\{account="north",state="active"\} 0$/m);
@@ -130,8 +127,8 @@ describe('[RB1] [RB3] a model list that is refused', () => {
     await read(gate, clock, catalogAnswer({ models: [modelEntry({ slug: 'model-b' })] }));
     const [north] = (await call(gate, 'list_accounts')).accounts;
     assert.deepEqual([north.state, north.catalog.failure, north.catalog.models], ['available', null, 1]);
-    assert.doesNotMatch((await doctor(fileOf(context, gate))).out, /model list/);
-    assert.doesNotMatch(await (await fetch(`${gate.adminUrl}/metrics`)).text(), /^poolgate_account_model_list_failed\{/m);
+    assert.doesNotMatch((await doctor(fileAt(context, gate))).out, /model list/);
+    assert.doesNotMatch(await gate.metrics(), /^poolgate_account_model_list_failed\{/m);
   });
 
   test('leaves an account with a former list available, and names the cause', async () => {
@@ -149,7 +146,7 @@ describe('[RB1] [RB3] a model list that is refused', () => {
 });
 
 test('[RB3] the state of an account whose turns get a challenge page is challenge_page, for /mcp, doctor and the metrics', async (context) => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await startGateway({ clock, config: withOperator });
   gate.upstream.next('north', PAGE);
   assert.equal((await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' } })).status, 200);
@@ -160,25 +157,23 @@ test('[RB3] the state of an account whose turns get a challenge page is challeng
   );
   const { attention } = await call(gate, 'service_status');
   assert.deepEqual(attention, ['account north gets a challenge page of the network instead of answers: check its headers']);
-  const report = await doctor(fileOf(context, gate));
+  const report = await doctor(fileAt(context, gate));
   assert.ok(
     report.of('gateway').includes('problem: A guard of the network answers the turns of account north with a challenge page.'),
     report.out,
   );
   const stateOf = async (state: string): Promise<string | undefined> =>
-    new RegExp(`^poolgate_account_state\\{account="north",state="${state}"\\} (\\d)$`, 'm').exec(
-      await (await fetch(`${gate.adminUrl}/metrics`)).text(),
-    )?.[1];
+    new RegExp(`^poolgate_account_state\\{account="north",state="${state}"\\} (\\d)$`, 'm').exec(await gate.metrics())?.[1];
   assert.deepEqual([await stateOf('challenge_page'), await stateOf('active')], ['1', '0']);
-  clock.advance(10_000);
+  await clock.advance(10_000);
   assert.equal((await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' } })).status, 200);
   assert.deepEqual([await stateOf('challenge_page'), await stateOf('active')], ['0', '1']);
 });
 
 test('[RB41] doctor warns of a list over 1 MiB, and of one that takes over 2 s', async (context) => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await startGateway({ clock, upstream: { accounts: ['north'] } });
-  const path = fileOf(context, gate);
+  const path = fileAt(context, gate);
   assert.doesNotMatch((await doctor(path)).out, /model list/);
   const large = Array.from({ length: 30 }, (_, i) => modelEntry({ slug: `model-${i}`, base_instructions: 'x'.repeat(40_000) }));
   await reread(gate, { north: catalogAnswer({ models: large }) });
@@ -189,7 +184,7 @@ test('[RB41] doctor warns of a list over 1 MiB, and of one that takes over 2 s',
   gate.upstream.nextOn('north', BACKEND_MODELS, 'stall before headers');
   const reading = gate.reconfigure(() => undefined);
   await gate.upstream.stalled('north');
-  clock.advance(2_500);
+  await clock.advance(2_500);
   gate.upstream.release('north');
   await reading;
   const { checks } = await doctor(path);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { call, withOperator } from '../../support/mcp.ts';
 import { replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
@@ -15,7 +15,7 @@ const WEEK_MINUTES = 10_080;
 
 interface World extends AsyncDisposable {
   readonly gate: TestGateway;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly turn: () => Promise<Reply>;
   /** The accounts that got turns since the last call. */
   readonly asked: () => readonly string[];
@@ -25,7 +25,7 @@ interface World extends AsyncDisposable {
 
 /** North is preferred as long as it is allowed. */
 async function world(): Promise<World> {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const gate = await startGateway({
     clock,
     upstream: { accounts: ['north', 'south'], clock },
@@ -71,7 +71,7 @@ const ABSENT_SECOND = {
 };
 
 /** The first slot has a window of a week; there is no second window. */
-const week = (used: string, clock: HandClock): Record<string, string> => ({
+const week = (used: string, clock: ManualClock): Record<string, string> => ({
   'x-agent-plan-type': 'free',
   'x-agent-active-limit': 'agent',
   'x-agent-primary-used-percent': used,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
 import { connect } from '../../support/websocket.ts';
@@ -11,8 +11,8 @@ const NATIVE = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';
 const DAY = 86_400_000;
 
-async function limited(limits: Readonly<Record<string, number>>): Promise<{ gate: TestGateway; clock: HandClock } & AsyncDisposable> {
-  const clock = new HandClock();
+async function limited(limits: Readonly<Record<string, number>>): Promise<{ gate: TestGateway; clock: ManualClock } & AsyncDisposable> {
+  const clock = new ManualClock();
   const gate = await startGateway({
     clock,
     upstream: { accounts: ['north'], clock, strict: false },

@@ -13,6 +13,7 @@ import { gzipSync } from 'node:zlib';
 import { WebSocket } from 'ws';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { requestRow } from '../../store/samples.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { BOUNDARY, FORM_TYPE, formOf } from '../../support/form.ts';
 import { type Draft, eventsOf, KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, turnFrame, userMessage } from '../../support/native-frames.ts';
@@ -21,7 +22,6 @@ import { httpProxy, socksProxy } from '../../support/network/proxies.ts';
 import { headOf, postOf, RawClient } from '../../support/network/raw.ts';
 import { rawHead, rawResponse, startRawUpstream } from '../../support/network/raw-upstream.ts';
 import { HandLoad } from '../../support/program/hand-load.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
 import { file, model, PUBLIC as TRANSCRIPTIONS, transcribe } from '../../support/stages/audio.ts';
 import { UPLOAD } from '../../support/stages/files.ts';
@@ -187,7 +187,7 @@ const short =
     // Turns take the samples; the event loop counts as late after two samples.
     const statuses: number[] = [];
     for (let turns = 0; turns < 3; turns++) {
-      clock.advance(1_000);
+      await clock.advance(1_000);
       statuses.push((await gate.send(PATH, { body: '{' })).status);
     }
     assert.equal(statuses.at(-1), 503);
@@ -454,7 +454,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     stopsClock: true,
     run: async (gate, { clock }) => {
       using socket = await connect(gate, NATIVE_SOCKET);
-      clock.advance(60_000);
+      await clock.advance(60_000);
       assert.equal((await socket.closed).code, 1001);
     },
   },
@@ -503,7 +503,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
         assert.equal((await gate.send(PATH, { body: TURN, headers: { authorization: 'Bearer none' } })).status, 401);
       assert.equal((await gate.rows()).length, 10, 'a burst');
       assert.equal(gate.count('requests_unlogged'), 4);
-      clock.advance(10_000);
+      await clock.advance(10_000);
       const reported = gate.logged.map((line) => JSON.parse(line)).filter(({ event }) => event === 'requests_not_logged');
       assert.deepEqual(
         reported.map(({ requests, endpoint, code }) => [requests, endpoint, code]),
@@ -518,7 +518,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     stopsClock: true,
     run: async (gate, { clock }) => {
       await gate.leave({ requests: Array.from({ length: 6_000 }, (_, n) => requestRow({ id: `req_${10_000 + n}`, at: clock.now() + n })) });
-      clock.advance(60_000);
+      await clock.advance(60_000);
       await until('the deletion of the oldest rows', () => gate.count('requests_trimmed') || undefined);
       assert.equal(await gate.row('req_10000'), undefined);
       assert.ok(await gate.row('req_15999'));
@@ -688,7 +688,7 @@ function set(draft: Draft, setting: string, value: number): void {
 /** The sum of the lines of a counter in /metrics. @param counter its name, with or without a label */
 async function counted(gate: TestGateway, counter: string): Promise<number> {
   const [, name = '', label = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(counter) ?? [];
-  const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+  const metrics = await gate.metrics();
   const lines = metrics.split('\n').filter((line) => new RegExp(`^poolgate_${name}_total[ {]`).test(line) && line.includes(label));
   assert.ok(lines.length > 0, `${counter} is in /metrics`);
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);

@@ -1,7 +1,7 @@
 // The overload guard over real sockets: which requests are refused while the process is short of time or memory, and which are served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
 import { HandLoad } from '../../support/program/hand-load.ts';
@@ -15,11 +15,11 @@ const LATER_MS = 1_000;
 interface Stage extends AsyncDisposable {
   readonly gate: TestGateway;
   readonly load: HandLoad;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
 }
 
 async function stageOf(): Promise<Stage> {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const load = new HandLoad();
   const gate = await startGateway({ clock, load, upstream: { accounts: ['north'], clock } });
   return { gate, load, clock, [Symbol.asyncDispose]: () => gate.close() };
@@ -93,7 +93,7 @@ test('cheap requests are answered under load: models, usage, health, and the ref
   assert.deepEqual(refusalOf(await gate.send(NATIVE, { body: turnBody('hi') })), REFUSED);
   const status = (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as { readonly guard: unknown };
   assert.deepEqual(status.guard, { refusing: 'event_loop', event_loop_ms: 1_000, memory_percent: 0 });
-  const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+  const metrics = await gate.metrics();
   for (const line of [
     'poolgate_guard_refusing 1',
     'poolgate_guard_event_loop_delay_seconds 1',

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test';
 import type { SimulatedQuota } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
@@ -20,7 +20,7 @@ const DAY = 86_400_000;
 
 interface World {
   readonly gate: TestGateway;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
 }
 
 interface Options {
@@ -30,7 +30,7 @@ interface Options {
 }
 
 async function world({ accounts = ['north', 'south'], config, store }: Options = {}): Promise<World & AsyncDisposable> {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const gate = await startGateway({
     clock,
     upstream: { accounts, clock, strict: false },
@@ -50,7 +50,7 @@ describe('[C4] the Pool’s usage', () => {
   const usageOf = async (gate: TestGateway): Promise<JsonObject> => (await gate.send('/backend-api/meter/usage')).json;
 
   test('is the mean over its accounts, rounded half up, with the soonest reset, on all three paths', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     const now = clock.now() / 1000;
     const gate = await startGateway({
       clock,

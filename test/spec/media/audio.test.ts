@@ -18,10 +18,7 @@ before(async () => {
   gate = await startGateway();
 });
 after(() => gate.close());
-beforeEach(() => {
-  gate.upstream.clear();
-  gate.heal();
-});
+beforeEach(() => gate.reset());
 
 const sent = async (parts: readonly Part[], path = PUBLIC) => {
   const { status, text } = await transcribe(gate, path, parts);
@@ -451,7 +448,7 @@ describe('an upload that streams', () => {
     for (let at = 0; at < form.length; at += 65_536) client.write(form.subarray(at, at + 65_536));
     client.end();
     const gauge = async (name: string): Promise<number> => {
-      const metrics = await (await fetch(`${taker.gate.adminUrl}/metrics`)).text();
+      const metrics = await taker.gate.metrics();
       return Number(new RegExp(`^poolgate_${name} (\\d+)$`, 'm').exec(metrics)?.[1]);
     };
     let held = 0;
@@ -509,7 +506,7 @@ describe('an upload that streams', () => {
       await until('the requests to end', () => (open === 0 ? true : undefined));
       assert.equal(taker.gate.account('north').status, 'active');
       assert.equal(taker.gate.account('north').inFlight, 0);
-      const metrics = await (await fetch(`${taker.gate.adminUrl}/metrics`)).text();
+      const metrics = await taker.gate.metrics();
       assert.match(metrics, /^poolgate_upload_bytes_held 0$/m);
     }
   });

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
 import { bearerOf, type Draft, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId } from '../../support/native-frames.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import {
   asking,
@@ -31,10 +31,7 @@ before(async () => {
   gate = await startFiles();
 });
 after(() => gate.close());
-beforeEach(() => {
-  gate.upstream.clear();
-  gate.heal();
-});
+beforeEach(() => gate.reset());
 
 const FILES = '/backend-api/files';
 const FINISH = `${FILES}/*/uploaded`;
@@ -452,7 +449,7 @@ describe('the finalisation of an upload', () => {
     await using own = await startFiles({ clock });
     own.upstream.nextOn('north', FINISH, ...Array.from({ length: 300 }, () => replyJson({ status: 'retry' })));
     const asked = upload(own);
-    const patience = setInterval(() => clock.advance(250), 1);
+    const patience = setInterval(() => void clock.advance(250), 1);
     try {
       const { status, json } = await asked;
       assert.deepEqual([status, json.error.code], [504, 'upstream_timeout']);

@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { modelsWithin } from '../../../proxy/rehearsal/model/sample-models.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { BOUNDARY, FORM_TYPE, formOf } from '../../support/form.ts';
 import type { TestGateway } from '../../support/gateway.ts';
 import { headOf, RawClient } from '../../support/network/raw.ts';
@@ -183,7 +183,7 @@ async function breakingAccount(): Promise<{ url: string; after: { bytes: number;
 describe('an account that breaks off during the upload', () => {
   test('at any boundary of the form: the next account gets the whole request, and without one the client gets 502', async () => {
     const account = await breakingAccount();
-    const clock = new HandClock();
+    const clock = new ManualClock();
     await using gate = await startImages({
       clock,
       config: (draft) => {

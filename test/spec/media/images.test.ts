@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { PNG } from '../../../proxy/rehearsal/model/simulated-image.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
 import { bearerOf, type Draft, eventsOf, KEY } from '../../support/gateway.ts';
 import { headOf, RawClient } from '../../support/network/raw.ts';
@@ -66,7 +66,7 @@ describe('[A6] the native image routes', () => {
   });
 
   test('[RB37] the image paths of a real backend get the model, the size and the images as the client stated them', async () => {
-    await using gate = await startImages({ clock: new HandClock() });
+    await using gate = await startImages({ clock: new ManualClock() });
     const asked = { prompt: 'a cat', model: 'gpt-image-2', background: 'transparent', quality: 'high', size: '3840x2160', n: 1 };
     for (const [path, body] of [
       [NATIVE_GENERATIONS, asked],
@@ -81,12 +81,12 @@ describe('[A6] the native image routes', () => {
   });
 
   test('[RB37] an image that takes two minutes is waited for', async () => {
-    const clock = new HandClock();
+    const clock = new ManualClock();
     await using gate = await startImages({ clock });
     gate.upstream.next('north', 'stall before headers');
     const asking = askImage(gate, NATIVE_GENERATIONS);
     await gate.upstream.stalled('north');
-    clock.advance(120_000);
+    await clock.advance(120_000);
     gate.upstream.release('north');
     const reply = await asking;
     assert.deepEqual([reply.status, gate.upstream.turns().length], [200, 1], reply.text);

@@ -107,7 +107,7 @@ test('[AA84] list_requests has the API, the tier, the reason for it, and what wa
 
 test('[AA83] metrics count the attempts of an API, what was adapted, and estimated usage', async () => {
   const value = async (sample: string): Promise<number> => {
-    const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+    const metrics = await gate.metrics();
     const line = metrics.split('\n').find((one) => one.startsWith(`poolgate_${sample} `));
     return Number(line?.split(' ')[1] ?? 0);
   };

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { unsentFailure } from '../../../proxy/turn/errors/failure.ts';
 import { failure as quotaFailure } from '../../accounts/health/support.ts';
-import { HandClock } from '../../models/support.ts';
 import { requestRow } from '../../store/samples.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { call, failure, withOperator } from '../../support/mcp.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
@@ -12,9 +12,9 @@ import { modelEntry } from '../../support/rehearsal-replies.ts';
 const HOUR = 3_600_000;
 
 let gate: TestGateway;
-let clock: HandClock;
+let clock: ManualClock;
 before(async () => {
-  clock = new HandClock();
+  clock = new ManualClock();
   gate = await startGateway({
     clock,
     upstream: {

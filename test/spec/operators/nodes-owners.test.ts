@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../../support/native-frames.ts';
 import { startNodes } from '../../support/nodes/nodes.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import {
   dropped,
   interrupted,
@@ -195,7 +195,7 @@ test('[Q34] after its window the interrupted turn is gone at every node, and the
   await using nodes = await startNodes(['a', 'b'], { clocks: { a: clock, b: clock } });
   const { a, b } = nodes;
   await dropped(a, await interrupted(a, 4));
-  clock.advance(30_000);
+  await clock.advance(30_000);
   await until('its end', async () => ((await a.rows()).at(-1)?.outcome === 'client_gone' ? true : undefined));
   using socket = await openSession(b);
   socket.send(turnFrame('t1', QUESTION));
@@ -263,11 +263,10 @@ test('[Q34] a later turn of a connection is found too, after its session was giv
   const { a, b } = nodes;
   const socket = await openSession(a);
   await socket.turn(turnFrame('t0', [userMessage('before')]));
-  const owned = async (): Promise<boolean> =>
-    (await nodes.owned()).length > 0 || !/^poolgate_sessions_owned 0$/m.test(await (await fetch(`${a.adminUrl}/metrics`)).text());
+  const owned = async (): Promise<boolean> => (await nodes.owned()).length > 0 || !/^poolgate_sessions_owned 0$/m.test(await a.metrics());
   await until('the session to be given up', async () => {
     // By this clock the database may answer late. The node then keeps a session that the database has released.
-    clock.advance(15_000);
+    await clock.advance(15_000);
     return (await owned()) ? undefined : true;
   });
   a.upstream.next('north', scriptOf(2, 4));

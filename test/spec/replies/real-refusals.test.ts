@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, eventsOf, startGateway } from '../../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
@@ -454,7 +454,7 @@ describe('[RB23] limits of a workspace', () => {
   }
 
   test('[RB23] the usage read decides: a limit that it confirms lasts, and one that it denies ends', async () => {
-    const hand = new HandClock();
+    const hand = new ManualClock();
     await using own = await startGateway({ clock: hand, upstream: { accounts: ['north', 'south'], clock: hand, strict: false } });
     const path = '/backend-api/meter/usage';
     const read = (limit: string | null): JsonObject => ({

@@ -29,10 +29,7 @@ const gate = await startGateway({
   },
 });
 after(() => gate.close());
-beforeEach(() => {
-  gate.upstream.clear();
-  gate.heal();
-});
+beforeEach(() => gate.reset());
 
 const leaks = { note: `for ${TOKEN}`, details: [{ text: `of ${MAIL}`, account_id: 'a', [MARKER]: 'true' }], email: MAIL };
 

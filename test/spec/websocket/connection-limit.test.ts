@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../../support/native-frames.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { connect } from '../../support/websocket.ts';
 
 const codeOf = (frame: JsonObject | undefined): unknown => (isObject(frame?.error) ? frame.error.code : undefined);
@@ -17,10 +17,10 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     await using gate = await startGateway({ upstream: { accounts, clock } });
     using socket = await connect(gate, path);
     const id = responseId(await socket.turn(frameOf('one')));
-    clock.advance(3_600_000);
+    await clock.advance(3_600_000);
     assert.equal(codeOf((await socket.turn(frameOf('two', { previous_response_id: id }))).at(-1)), 'previous_response_not_found');
     assert.equal(typesOf(await socket.turn(frameOf('all'))).at(-1), 'response.completed');
-    clock.advance(3_600_000);
+    await clock.advance(3_600_000);
     const frames = await socket.turn(frameOf('more'));
     assert.equal(typesOf(frames).at(-1), 'response.completed');
     assert.equal(frames.filter(({ type }) => type === 'error').length, 0);

@@ -17,10 +17,7 @@ before(async () => {
   });
 });
 after(() => gate.close());
-beforeEach(() => {
-  gate.upstream.clear();
-  gate.heal();
-});
+beforeEach(() => gate.reset());
 
 const interruptOf = (response_id: string): JsonObject => ({ type: 'response.interrupt', response_id, mode: 'discard_partial_items' });
 

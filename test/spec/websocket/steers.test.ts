@@ -29,10 +29,7 @@ before(async () => {
   });
 });
 after(() => gate.close());
-beforeEach(() => {
-  gate.upstream.clear();
-  gate.heal();
-});
+beforeEach(() => gate.reset());
 
 const steerOf = (previous_response_id: Json, input: Json = [userMessage('also this')]): JsonObject => ({
   type: 'response.steer',

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
 import { headOf, RawClient } from '../../support/network/raw.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { until } from '../../support/until.ts';
 import { connect, type TestSocket } from '../../support/websocket.ts';
 
@@ -51,22 +51,22 @@ for (const path of SOCKETS) {
     const clock = new ManualClock();
     await using gate = await withIdleWindow(clock, 60_000);
     using socket = await connect(gate, path);
-    clock.advance(59_000);
+    await clock.advance(59_000);
     await settled(socket);
     gate.upstream.next('north', 'stall after 3 events');
     socket.send({ type: 'response.create', ...frameOf('hi') });
     await gate.upstream.stalled('north');
-    clock.advance(59_000);
+    await clock.advance(59_000);
     await settled(socket);
-    clock.advance(59_000);
+    await clock.advance(59_000);
     await settled(socket);
     assert.ok(socket.isOpen, 'a turn runs');
     gate.upstream.release('north');
     assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
-    clock.advance(59_000);
+    await clock.advance(59_000);
     await settled(socket);
     assert.ok(socket.isOpen, 'the turn ended within the window');
-    clock.advance(1_000);
+    await clock.advance(1_000);
     assert.equal((await socket.closed).code, 1001);
     assert.equal(gate.count('websocket_idle_timeouts'), 1);
     assert.deepEqual(await reasonsOf(gate), [['timeout', 408, 'request_timeout', 'refused']]);
@@ -80,10 +80,10 @@ for (const path of SOCKETS) {
       draft.timeouts.websocket_idle_timeout_ms = 60_000;
     });
     using fresh = await connect(gate, path);
-    clock.advance(60_000);
+    await clock.advance(60_000);
     assert.equal((await fresh.closed).code, 1001);
     await settled(old);
-    clock.advance(60_000);
+    await clock.advance(60_000);
     assert.equal((await old.closed).code, 1001);
   });
 
@@ -273,7 +273,7 @@ for (const path of SOCKETS) {
     });
     using socket = await connect(gate, path);
     await socket.turn(frameOf('hi'));
-    clock.advance(10_000);
+    await clock.advance(10_000);
     const [refused] = (await socket.turn(frameOf('hi'))) as { status: number; error: JsonObject }[];
     assert.deepEqual([refused?.status, refused?.error.code], [401, 'api_key_expired']);
     assert.equal((await socket.closed).code, 1008);
@@ -322,7 +322,7 @@ test('a websocket whose peer leaves two pings unanswered ends', async () => {
   using dead = await connect(gate, NATIVE_SOCKET, { answersPings: false });
   using alive = await connect(gate, NATIVE_SOCKET);
   for (let i = 1; i <= 3; i++) {
-    clock.advance(25_000);
+    await clock.advance(25_000);
     if (i < 3) await until('the ping', () => (alive.pings >= i ? true : undefined));
     await settled(alive);
   }

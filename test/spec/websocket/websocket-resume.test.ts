@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type GatewayOptions, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../../support/native-frames.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 import {
   dropped,
   interrupted,
@@ -88,7 +88,7 @@ test('[Q29] the turn of a client that interrupted ends with the next turn of its
   const clock = new ManualClock();
   await using gate = await started({ clock });
   await dropped(gate, await interrupted(gate, 4));
-  clock.advance(1_500);
+  await clock.advance(1_500);
   using socket = await open(gate);
   socket.send(turnFrame('t2', [...QUESTION, userMessage('something else')]));
   assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
@@ -111,11 +111,11 @@ test('[Q29] the row of a turn that its client came back for has the time in betw
   const clock = new ManualClock();
   await using gate = await started({ clock });
   await dropped(gate, await interrupted(gate, 4));
-  clock.advance(700);
+  await clock.advance(700);
   using socket = await open(gate);
   socket.send(turnFrame('t1', QUESTION));
   await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
-  clock.advance(400);
+  await clock.advance(400);
   gate.upstream.release('north');
   assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
   const row = await until('its row', async () => (await gate.rows())[0]);
@@ -265,7 +265,7 @@ test('[F8.4] a retry finds its turn when the frame of the turn is no longer in m
   const clock = new ManualClock();
   await using gate = await started({ clock });
   await dropped(gate, await interrupted(gate, 4));
-  clock.advance(2_000);
+  await clock.advance(2_000);
   using socket = await open(gate);
   socket.send(turnFrame('t1', [userMessage('history'), ...QUESTION]));
   await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
@@ -279,7 +279,7 @@ test('[F8.4] after 30 s without its client the turn ends, and the retry is a tur
   await using gate = await started({ clock });
   const socket = await interrupted(gate, 4);
   await dropped(gate, socket);
-  clock.advance(30_000);
+  await clock.advance(30_000);
   await until('its end', async () => ((await gate.rows()).at(-1)?.outcome === 'client_gone' ? true : undefined));
   await gate.upstream.sockets('north', 0);
   assert.equal(gate.count('detached_turns_expired'), 1);
@@ -328,7 +328,7 @@ test('[F8.4] kept frames count as memory for replies until their clients continu
   gate.upstream.release('north');
   await socket.rest();
   assert.ok(gate.replyBytes > 500);
-  clock.advance(30_000);
+  await clock.advance(30_000);
   assert.equal(gate.replyBytes, 0, 'its client can come back no more');
 });
 

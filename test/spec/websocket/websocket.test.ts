@@ -32,10 +32,7 @@ before(async () => {
   });
 });
 after(() => gate.close());
-beforeEach(() => {
-  gate.upstream.clear();
-  gate.heal();
-});
+beforeEach(() => gate.reset());
 
 const errorOf = (frames: readonly JsonObject[]): JsonObject => {
   const last = frames.at(-1) ?? {};

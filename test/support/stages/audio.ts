@@ -13,6 +13,14 @@ export const file = (value: Buffer = SOUND): Part => ({ name: 'file', filename: 
 export const field = (name: string, value: string): Part => ({ name, value });
 export const model = field('model', 'gpt-4o-transcribe');
 
+/** A form of which only its path to an account matters. */
+export function audioForm(): FormData {
+  const form = new FormData();
+  form.set('file', new Blob(['RIFF']), 'a.wav');
+  form.set('model', 'gpt-4o-transcribe');
+  return form;
+}
+
 export const transcribe = (gate: TestGateway, path: string, parts: readonly Part[], headers: Record<string, string> = {}): Promise<Reply> =>
   gate.send(path, { body: formOf(parts), headers: { 'content-type': FORM_TYPE, ...headers } });
 

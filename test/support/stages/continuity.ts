@@ -88,8 +88,7 @@ export class Stage {
   /** Advances the clock until all accounts are healthy, and clears the records. */
   clear(): void {
     this.clock.setAhead(MUCH_LATER_MS);
-    this.gate.upstream.clear();
-    this.gate.heal();
+    this.gate.reset();
   }
 
   /** Sends a turn, by default as a native client. */

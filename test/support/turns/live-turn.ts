@@ -12,7 +12,7 @@ import type { PoolConfig, Timeouts } from '../../../proxy/turn/settings.ts';
 import { SurfaceSet } from '../../../proxy/turn/surface-set.ts';
 import type { Body, Headers, ModelView } from '../../../proxy/turn/turn.ts';
 import { RULES } from '../../../rules/index.ts';
-import { HandClock } from '../../models/support.ts';
+import { ManualClock } from '../clocks/manual-clock.ts';
 import { KEY, POOL, turnOf } from './turn.ts';
 
 export interface LiveTurnOptions {
@@ -49,7 +49,7 @@ const CAPSULES = new SealedCapsules(Buffer.alloc(32, 1));
 
 /** A turn after authentication. `faults` are the unexpected errors that it reported. */
 export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: LiveTurn; readonly faults: Faults } {
-  const { kind = 'responses', rules = RULES, clock = new HandClock(), headers = {}, pool, upstreamEventBytes } = options;
+  const { kind = 'responses', rules = RULES, clock = new ManualClock(), headers = {}, pool, upstreamEventBytes } = options;
   const { route, wire, limits, model, transcription } = turnOf({ kind, ...(options.model ? { model: options.model } : {}) });
   const faults: unknown[] = [];
   const turn = new LiveTurn(

@@ -1,13 +1,14 @@
 // The blocks of a message equal the items of the account, for every order and division of the account's events (AM51 to AM57).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type BlockOutput, decoded, encoded, type TextDelta } from '../../../proxy/surfaces/messages/reply/block-writer.ts';
+import { type BlockOutput, decoded, type TextDelta } from '../../../proxy/surfaces/messages/reply/block-writer.ts';
 import type { ThinkingDisplay } from '../../../proxy/surfaces/messages/reply/item-blocks.ts';
 import { type MessageEnd, MessageReply } from '../../../proxy/surfaces/messages/reply/message-reply.ts';
 import { WholeMessage } from '../../../proxy/surfaces/messages/reply/whole-message.ts';
 import { signatureOf } from '../../../proxy/surfaces/messages/signature.ts';
 import { StopSequences } from '../../../proxy/surfaces/messages/stop-sequences.ts';
 import { asList, isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
+import { jsonText } from '../../../proxy/turn/reply/event-bytes.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 
 /** Checks the order of the events, and passes them on. */
@@ -121,7 +122,7 @@ function steps(item: JsonObject, index: number, random: SeededRandom): readonly 
     return pieces.map(
       (piece): Step =>
         (reply) =>
-          reply.delta(kind, place, part, encoded(piece)),
+          reply.delta(kind, place, part, jsonText(piece)),
     );
   });
   return [(reply) => reply.opened(item, place, 1), ...deltas, (reply) => reply.done(item, place, 1)];
@@ -172,7 +173,7 @@ describe('[AM54] [AM56] the blocks of a reply', () => {
       (reply) => reply.opened(item, place, 1),
       (reply) => reply.opened(item, place, 1),
       (reply) => reply.done(item, place, 1),
-      (reply) => reply.delta('text', place, 0, encoded('late')),
+      (reply) => reply.delta('text', place, 0, jsonText('late')),
       (reply) => reply.opened(item, place, 1),
       (reply) => reply.done(item, place, 1),
     ];
@@ -181,7 +182,7 @@ describe('[AM54] [AM56] the blocks of a reply', () => {
 
   test('a call whose arguments come before its name has them whole', () => {
     const [call] = OUTPUT.slice(2);
-    const early: Step = (reply) => reply.delta('arguments', { index: 0 }, 0, encoded('{"pa'));
+    const early: Step = (reply) => reply.delta('arguments', { index: 0 }, 0, jsonText('{"pa'));
     assert.deepEqual(read([early], { status: 'completed', output: [call ?? {}] }).content, [CONTENT[3]]);
   });
 });
@@ -262,5 +263,5 @@ describe('[AM55] [AM57] how a message ends', () => {
 });
 
 test('[AM50] decoded texts are what was encoded', () => {
-  for (const text of ['', 'a"b\\c\n', '\ud83d', '\u{1f600}']) assert.equal(decoded(encoded(text)), text);
+  for (const text of ['', 'a"b\\c\n', '\ud83d', '\u{1f600}']) assert.equal(decoded(jsonText(text)), text);
 });

@@ -14,8 +14,8 @@ import { type TokenExchange, tokenEndpoint } from '../../../proxy/upstream/crede
 import { type RefreshLock, TokenVault } from '../../../proxy/upstream/credentials/token-vault.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { account } from '../../models/support.ts';
+import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
-import { ManualClock } from '../../support/rehearsal-clock.ts';
 
 export const KEY = 'a key of the store for tests';
 export const ACCESS = 'at-from-the-file';

@@ -48,10 +48,10 @@ suite('rotated tokens', () => {
     const north = await bench.start({ store: disk.store });
     const first = north.unauthorized();
     await disk.renewing();
-    bench.clock.advance(15_000);
+    await bench.clock.advance(15_000);
     assert.equal(await first, 'failed');
     const second = north.unauthorized();
-    bench.clock.advance(15_000);
+    await bench.clock.advance(15_000);
     assert.equal(await second, 'failed');
     disk.accept();
     assert.equal(await north.unauthorized(), 'renewed');
@@ -148,7 +148,7 @@ suite('of two processes on one store', () => {
     renewals.push(second.unauthorized());
     answer();
     assert.equal(await renewals[0], 'renewed');
-    bench.clock.advance(1_000);
+    await bench.clock.advance(1_000);
     assert.equal(await renewals[1], 'renewed');
     assert.equal(bench.refreshes, 1);
     assert.equal(await second.bearer(), await first.bearer());
@@ -160,7 +160,7 @@ suite('of two processes on one store', () => {
     bench.upstream.nextOn('north', '/oauth/token', 'stall before headers');
     assert.equal(await first.unauthorized(), 'failed');
     assert.equal(await second.unauthorized(), 'renewed');
-    bench.clock.advance(5_000);
+    await bench.clock.advance(5_000);
     assert.equal(await first.unauthorized(), 'renewed');
     assert.equal(bench.refreshes, 2, 'the one whose answer was lost, and that of the second process');
     assert.equal(await first.bearer(), await second.bearer());

@@ -46,7 +46,7 @@ async function settled<Result>(bench: Bench, work: Promise<Result>): Promise<Res
   });
   while (!over) {
     await setTimeout(5);
-    if (!over) bench.clock.advance(20);
+    if (!over) await bench.clock.advance(20);
   }
   return work;
 }
@@ -57,7 +57,7 @@ suite('[Q34] of a node that the provider has answered and that stored nothing', 
     const bench = await Bench.open(context);
     const first = await stuck(bench);
     const second = await node(bench, 'second');
-    bench.clock.advance(later);
+    await bench.clock.advance(later);
     return { bench, first, second };
   };
 
@@ -65,7 +65,7 @@ suite('[Q34] of a node that the provider has answered and that stored nothing', 
     const { bench, second } = await opened(context);
     assert.equal(await settled(bench, second.unauthorized()), 'failed', 'the node may be paused');
     assert.deepEqual(second.refused, []);
-    bench.clock.advance(120_000);
+    await bench.clock.advance(120_000);
     assert.equal(await settled(bench, second.unauthorized()), 'refused');
     assert.deepEqual([second.refused, bench.refreshes], [['north'], 1]);
   });
@@ -105,7 +105,7 @@ suite('[Q34] of a node that the provider has answered and that stored nothing', 
 
   test('an operator may have the token sent again', async (context) => {
     const { bench, second } = await opened(context);
-    bench.clock.advance(120_000);
+    await bench.clock.advance(120_000);
     assert.equal(await settled(bench, second.unauthorized()), 'refused');
     assert.equal(await second.credentials.relogin('north'), 'unchanged');
     await settled(bench, second.unauthorized());
@@ -128,7 +128,7 @@ test('[Q34] a refresh token that one node saw refused is not sent by another one
   bench.upstream.loginOf('north').revoke();
   assert.equal(await first.unauthorized(), 'refused');
   assert.equal(await second.unauthorized(), 'failed');
-  bench.clock.advance(121_000);
+  await bench.clock.advance(121_000);
   assert.equal(await second.unauthorized(), 'refused');
   assert.equal(bench.refreshes, 1);
 });
@@ -160,7 +160,7 @@ suite('[Q9, Q34] an account without any login', () => {
     await assert.rejects(lonely.bearer(), { why: 'failed' });
     assert.deepEqual(lonely.withoutLogin, []);
     grants();
-    bench.clock.advance(5_000);
+    await bench.clock.advance(5_000);
     assert.equal(await lonely.bearer(), ACCESS);
   });
 });

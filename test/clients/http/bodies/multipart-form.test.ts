@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counters } from '../../../../proxy/base/process/metrics.ts';
-import { boundaryOf, MAX_FIELD_BYTES, MAX_PARTS, parseForm } from '../../../../proxy/clients/http/bodies/multipart-form.ts';
+import { boundaryOf } from '../../../../proxy/clients/http/bodies/form-parser.ts';
+import { MAX_FIELD_BYTES, MAX_PARTS, parseForm } from '../../../../proxy/clients/http/bodies/multipart-form.ts';
 import { Refusal } from '../../../../proxy/turn/errors/refusal.ts';
 import type { FormPart } from '../../../../proxy/turn/json/form.ts';
 import { isForm } from '../../../../proxy/turn/json/media-type.ts';

@@ -5,7 +5,7 @@ import { CheckedEvents } from '../../../../proxy/dispatch/reply/events/checked-e
 import { EventReply } from '../../../../proxy/dispatch/reply/events/event-reply.ts';
 import { WholeReply } from '../../../../proxy/dispatch/reply/whole-reply.ts';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
-import { HandClock } from '../../../models/support.ts';
+import { ManualClock } from '../../../support/clocks/manual-clock.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
 import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/turns/live-turn.ts';
 import { type ContextOptions, RecordingClient, RecordingContext, RecordingSink, sse, Wire } from '../../../support/turns/replies.ts';
@@ -22,7 +22,7 @@ interface Scene {
   readonly client: RecordingClient;
   readonly sink: RecordingSink;
   readonly context: RecordingContext;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly faults: Faults;
 }
 
@@ -30,7 +30,7 @@ async function scene({
   streams = false,
   ...options
 }: LiveTurnOptions & ContextOptions & { readonly streams?: boolean } = {}): Promise<Scene> {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const { kind = 'compact' } = options;
   const { rules } = liveTurnOf().turn.generation.chains.of(kind);
   const { turn, faults } = await requestedTurn(turnBody('hi', kind === 'public-compact' ? { input: TRIGGERED } : {}), {

@@ -7,7 +7,7 @@ import type { RouteKind } from '../../../../proxy/turn/routes/kinds.ts';
 import { type Rule, rule } from '../../../../proxy/turn/rules/rule.ts';
 import type { Event } from '../../../../proxy/turn/turn.ts';
 import { NATIVE_TURNS } from '../../../../rules/route-groups.ts';
-import { HandClock } from '../../../models/support.ts';
+import { ManualClock } from '../../../support/clocks/manual-clock.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
 import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/turns/live-turn.ts';
 import {
@@ -27,7 +27,7 @@ interface Scene {
   readonly wire: Wire;
   readonly sink: RecordingSink;
   readonly context: RecordingContext;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly faults: Faults;
 }
 
@@ -37,7 +37,7 @@ interface SceneOptions extends Omit<LiveTurnOptions, 'clock'>, ContextOptions {
 
 /** Starts a reply; by default it belongs to a native turn without rules. */
 async function scene({ sink: sinkOptions, observer, keepsBack, ...options }: SceneOptions = {}): Promise<Scene> {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const { turn, faults } = await requestedTurn(turnBody('hi'), { rules: [], ...options, clock });
   const sink = new RecordingSink(sinkOptions);
   const context = new RecordingContext(turn, { ...(observer ? { observer } : {}), ...(keepsBack ? { keepsBack } : {}) });

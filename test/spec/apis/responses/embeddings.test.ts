@@ -1,28 +1,28 @@
 // Embeddings: a route that an operator has to enable, for models of API accounts (AA78 to AA81).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { answers, type Platform, refuses, startPlatform } from '../../../providers/responses/platform.ts';
-import { type Draft, type Reply, startGateway, type TestGateway } from '../../../support/gateway.ts';
+import { answers, type Platform, refuses } from '../../../providers/responses/platform.ts';
+import { type ResponsesStage, responsesStage } from '../../../providers/responses/responses-stage.ts';
+import { type Reply, startGateway, type TestGateway } from '../../../support/gateway.ts';
 
+let stage: ResponsesStage;
 let platform: Platform;
 let gate: TestGateway;
 before(async () => {
-  platform = await startPlatform();
-  gate = await startGateway({
-    upstream: { accounts: ['north', 'platform'] },
-    config(draft: Draft) {
-      draft.accounts[1] = {
-        id: 'platform',
-        label: 'PLATFORM',
-        preset: 'openai',
-        base_url: platform.url,
-        credential: { bearer: { env: 'BEARER_PLATFORM' } },
-        models: { 'model-p': 'own-a', 'embed-x': 'embed-a' },
-        catalog: [
-          { id: 'own-a', context_window: 100_000 },
-          { id: 'embed-a', kind: 'embedding' },
-        ],
-      };
+  stage = await responsesStage({
+    others: ['north'],
+    account: {
+      id: 'platform',
+      label: 'PLATFORM',
+      preset: 'openai',
+      credential: { bearer: { env: 'BEARER_PLATFORM' } },
+      models: { 'model-p': 'own-a', 'embed-x': 'embed-a' },
+      catalog: [
+        { id: 'own-a', context_window: 100_000 },
+        { id: 'embed-a', kind: 'embedding' },
+      ],
+    },
+    config(draft) {
       draft.routes = [
         { POST: '/v1/embeddings', status: 'supported', serve: 'embeddings' },
         { POST: '/v1/responses', status: 'translated', serve: 'public-responses', to: '/backend-api/agent/responses', class: 'stream' },
@@ -31,15 +31,10 @@ before(async () => {
       ];
     },
   });
+  ({ gate, platform } = stage);
 });
-after(async () => {
-  await gate.close();
-  await platform.close();
-});
-beforeEach(() => {
-  platform.clear();
-  gate.heal();
-});
+after(() => stage.close());
+beforeEach(() => stage.clear());
 
 const VECTORS = '[{"object":"embedding","index":0,"embedding":[1e-3, -0.0, 0.10]},{"object":"embedding","index":1,"embedding":[2.50,"}"]}]';
 const ANSWER = `{"object":"list","data":${VECTORS},"model":"embed-a","usage":{"prompt_tokens":5,"total_tokens":5},"extra":1}`;

@@ -4,16 +4,9 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import manifest from '../../../../package.json' with { type: 'json' };
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
 import { ADAPTED } from '../../../../proxy/turn/provider/adapted.ts';
-import {
-  answers,
-  type Platform,
-  type PlatformRequest,
-  refuses,
-  startPlatform,
-  streams,
-  textEvents,
-} from '../../../providers/responses/platform.ts';
-import { eventsOf, startGateway, type TestGateway } from '../../../support/gateway.ts';
+import { answers, type Platform, type PlatformRequest, refuses, streams, textEvents } from '../../../providers/responses/platform.ts';
+import { type ResponsesStage, responsesStage, startStrict } from '../../../providers/responses/responses-stage.ts';
+import { eventsOf, type TestGateway } from '../../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf, userMessage } from '../../../support/native-frames.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
 import { until } from '../../../support/until.ts';
@@ -23,34 +16,24 @@ const NATIVE = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';
 const CHAT = '/v1/chat/completions';
 
+let stage: ResponsesStage;
 let platform: Platform;
 let gate: TestGateway;
 before(async () => {
-  platform = await startPlatform();
-  gate = await startGateway({
-    upstream: { accounts: ['platform'] },
-    config(draft) {
-      draft.accounts[0] = {
-        id: 'platform',
-        preset: 'openai',
-        base_url: platform.url,
-        credential: { header: { name: 'api-key', env: 'BEARER_PLATFORM' } },
-        headers: { 'x-project': 'p1' },
-        query: { 'api-version': 'preview' },
-        models: { 'model-a': 'own-a' },
-        catalog: [{ id: 'own-a', context_window: 100_000, max_output: 1_000 }],
-      };
+  stage = await responsesStage({
+    account: {
+      id: 'platform',
+      preset: 'openai',
+      credential: { header: { name: 'api-key', env: 'BEARER_PLATFORM' } },
+      headers: { 'x-project': 'p1' },
+      query: { 'api-version': 'preview' },
+      catalog: [{ id: 'own-a', context_window: 100_000, max_output: 1_000 }],
     },
   });
+  ({ gate, platform } = stage);
 });
-after(async () => {
-  await gate.close();
-  await platform.close();
-});
-beforeEach(() => {
-  platform.clear();
-  gate.heal();
-});
+after(() => stage.close());
+beforeEach(() => stage.clear());
 
 const FIRST = (): PlatformRequest | undefined => platform.requests[0];
 
@@ -476,10 +459,7 @@ describe('websockets', () => {
   describe('at a strict platform', () => {
     let own: TestGateway;
     before(async () => {
-      own = await startGateway({
-        upstream: { accounts: [{ id: 'box', api: { api: 'responses', websocket: true, compact: 'route' } }] },
-        config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', websocket: true, compact: 'route' }),
-      });
+      own = await startStrict({ websocket: true, compact: 'route' });
     });
     after(() => own.close());
     beforeEach(() => own.upstream.clear());

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
-import { answers, numbered, type Platform, refuses, startPlatform, streams, textEvents } from '../../../providers/responses/platform.ts';
+import { answers, numbered, type Platform, refuses, streams, textEvents } from '../../../providers/responses/platform.ts';
+import { type ResponsesStage, responsesStage } from '../../../providers/responses/responses-stage.ts';
 import { FORM_TYPE, formOf, type Part } from '../../../support/form.ts';
 import { eventsOf, type Reply, startGateway, type TestGateway } from '../../../support/gateway.ts';
 import { userMessage } from '../../../support/native-frames.ts';
@@ -15,32 +16,22 @@ const PUBLIC = '/v1/responses';
 
 const PNG = PNG_URL.slice('data:image/png;base64,'.length);
 
+let stage: ResponsesStage;
 let platform: Platform;
 let gate: TestGateway;
 before(async () => {
-  platform = await startPlatform();
-  gate = await startGateway({
-    upstream: { accounts: ['platform'] },
-    config(draft) {
-      draft.accounts[0] = {
-        id: 'platform',
-        preset: 'openai',
-        base_url: platform.url,
-        credential: { bearer: { env: 'BEARER_PLATFORM' } },
-        models: { 'model-a': 'own-a', 'image-x': 'image-a', 'gpt-4o-transcribe': 'own-whisper' },
-        catalog: [{ id: 'own-a', context_window: 100_000 }],
-      };
+  stage = await responsesStage({
+    account: {
+      id: 'platform',
+      preset: 'openai',
+      credential: { bearer: { env: 'BEARER_PLATFORM' } },
+      models: { 'model-a': 'own-a', 'image-x': 'image-a', 'gpt-4o-transcribe': 'own-whisper' },
     },
   });
+  ({ gate, platform } = stage);
 });
-after(async () => {
-  await gate.close();
-  await platform.close();
-});
-beforeEach(() => {
-  platform.clear();
-  gate.heal();
-});
+after(() => stage.close());
+beforeEach(() => stage.clear());
 
 const COMPACTION = { id: 'cmp_1', type: 'compaction', encrypted_content: 'cipher' };
 const COMPACTED = {

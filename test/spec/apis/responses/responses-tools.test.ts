@@ -3,42 +3,33 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
-import { answers, numbered, type Platform, startPlatform, streams, textEvents } from '../../../providers/responses/platform.ts';
-import { eventsOf, startGateway, type TestGateway } from '../../../support/gateway.ts';
+import { answers, numbered, type Platform, streams, textEvents } from '../../../providers/responses/platform.ts';
+import { type ResponsesStage, responsesStage, startStrict } from '../../../providers/responses/responses-stage.ts';
+import { eventsOf, type TestGateway } from '../../../support/gateway.ts';
 import { userMessage } from '../../../support/native-frames.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';
 
+let stage: ResponsesStage;
 let platform: Platform;
 let gate: TestGateway;
 before(async () => {
-  platform = await startPlatform();
-  gate = await startGateway({
-    upstream: { accounts: ['box'] },
-    config(draft) {
-      draft.accounts[0] = {
-        id: 'box',
-        api: 'responses',
-        base_url: platform.url,
-        credential: 'none',
-        models: { 'model-a': 'own-a' },
-        catalog: [{ id: 'own-a', reasoning_levels: ['low', 'medium'], input_modalities: ['text', 'image'] }],
-        compact: 'route',
-        quirks: { tool_description: 'required', item_ids: 'required', text_format: 'required', keep: ['include'] },
-      };
+  stage = await responsesStage({
+    account: {
+      id: 'box',
+      api: 'responses',
+      credential: 'none',
+      catalog: [{ id: 'own-a', reasoning_levels: ['low', 'medium'], input_modalities: ['text', 'image'] }],
+      compact: 'route',
+      quirks: { tool_description: 'required', item_ids: 'required', text_format: 'required', keep: ['include'] },
     },
   });
+  ({ gate, platform } = stage);
 });
-after(async () => {
-  await gate.close();
-  await platform.close();
-});
-beforeEach(() => {
-  platform.clear();
-  gate.heal();
-});
+after(() => stage.close());
+beforeEach(() => stage.clear());
 
 const sent = (): JsonObject & { readonly tools: readonly JsonObject[]; readonly input: readonly JsonObject[] } =>
   platform.requests.at(-1)?.json;
@@ -195,11 +186,7 @@ for (const [what, tool_choice, choice] of [
 
 for (const quirk of ['tool_choice_named', 'tool_choice_required']) {
   test(`[AA14] a server with ${quirk}: false gets the allowed tools alone, with their mode`, async () => {
-    const quirks = { [quirk]: false };
-    await using own = await startGateway({
-      upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks } }] },
-      config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks }),
-    });
+    await using own = await startStrict({ quirks: { [quirk]: false } });
     const tools = [LOOK, { ...LOOK, name: 'see' }];
     const reply = await own.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools, tool_choice: allowed('auto', named(LOOK)) } });
     assert.equal(reply.status, 200, reply.text);
@@ -209,11 +196,7 @@ for (const quirk of ['tool_choice_named', 'tool_choice_required']) {
 }
 
 test('[AA14] a server that insists on descriptions gets them for tools of each kind, also within a namespace', async () => {
-  const quirks = { tools: 'all', tool_description: 'required' } as const;
-  await using own = await startGateway({
-    upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks } }] },
-    config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks }),
-  });
+  await using own = await startStrict({ quirks: { tools: 'all', tool_description: 'required' } });
   const tools = [LOOK, { type: 'custom', name: 'grep' }, { ...SPACE, description: 'Files.' }];
   const reply = await own.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools } });
   assert.equal(reply.status, 200, reply.text);
@@ -224,11 +207,7 @@ test('[AA14] a server that insists on descriptions gets them for tools of each k
 });
 
 test('[AA20] [AA27] [AA28] the compact path gets items in the form that they have in turns', async () => {
-  const quirks = { tools: 'function', item_ids: 'required' } as const;
-  await using own = await startGateway({
-    upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks, compact: 'route' } }] },
-    config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks, compact: 'route' }),
-  });
+  await using own = await startStrict({ quirks: { tools: 'function', item_ids: 'required' }, compact: 'route' });
   const input = [
     userMessage('hi'),
     { type: 'custom_tool_call', call_id: 'call_1', name: 'grep', input: 'a' },
@@ -253,11 +232,7 @@ test('[AA20] [AA27] [AA28] the compact path gets items in the form that they hav
 });
 
 test('[AA43] an image of an earlier tool output that the account does not take is a text', async () => {
-  const quirks = { images: 'none' } as const;
-  await using own = await startGateway({
-    upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks } }] },
-    config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks }),
-  });
+  await using own = await startStrict({ quirks: { images: 'none' } });
   const output = [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }];
   const call = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' };
   const loop = [userMessage('hi'), call, { type: 'function_call_output', call_id: 'call_1', output }];

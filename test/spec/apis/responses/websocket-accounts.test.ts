@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
+import { ManualClock } from '../../../support/clocks/manual-clock.ts';
 import { ShiftedClock } from '../../../support/clocks/shifted-clock.ts';
 import { bearerOf, eventsOf, startGateway, type TestGateway } from '../../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../../../support/native-frames.ts';
-import { ManualClock } from '../../../support/rehearsal-clock.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
 import { until } from '../../../support/until.ts';
 import { connect, type TestSocket } from '../../../support/websocket.ts';
@@ -22,8 +22,7 @@ before(async () => {
 });
 after(() => gate.close());
 beforeEach(() => {
-  gate.upstream.clear();
-  gate.heal();
+  gate.reset();
   clock.setAhead(2 * 3_600_000);
 });
 
@@ -193,8 +192,7 @@ test('an anchored turn whose websocket dies before commit is previous_response_n
     assert.deepEqual(went(), ['north WS', 'north WS'], script);
     assert.equal(gate.account('north').status, 'active', script);
     await completes(socket);
-    gate.upstream.clear();
-    gate.heal();
+    gate.reset();
   }
 });
 
@@ -254,7 +252,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
       const waits = full.count('account_waits');
       socket.send(frame);
       await until('the wait', () => full.count('account_waits') > waits || undefined);
-      clock.advance(10_000);
+      await clock.advance(10_000);
       refusals.push(refusedWith(await socket.rest()).slice(1));
     }
     assert.deepEqual(refusals, [
@@ -385,7 +383,7 @@ test('a half-open account is found by its missing pongs, and the turn that it he
   socket.send({ type: 'response.create', ...frameOf('hi') });
   await other.upstream.arrived(1);
   for (let i = 0; i < 3; i++) {
-    time.advance(25_000);
+    await time.advance(25_000);
     await socket.ping();
   }
   assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
@@ -421,8 +419,7 @@ test('the reset of an exhausted Pool is the soonest of its accounts, not that of
       assert.deepEqual([frame.status, frame.error.code], [429, 'usage_limit_reached']);
       const seconds = Number(frame.error.resets_at) - clock.now() / 1_000;
       assert.ok(seconds > 20 && seconds < 40, `${path}: in ${seconds} s`);
-      gate.upstream.clear();
-      gate.heal();
+      gate.reset();
     }
   }
 });
@@ -446,8 +443,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
       assert.deepEqual(refusedWith(frames), ['error', 502, 'upstream_error']);
       assert.ok(!JSON.stringify(frames).includes('bob'));
       assert.equal((await gate.rows()).at(-1)?.status, 502);
-      gate.upstream.clear();
-      gate.heal();
+      gate.reset();
     }
   });
 }
@@ -480,8 +476,7 @@ test('on the public websocket an error frame of 429 or 5xx has our own message, 
     const frame = (await socket.turn(frameOf('hi'))).at(-1) as { status: number; error: JsonObject };
     assert.deepEqual([frame.status, frame.error.code, frame.error.param], expected);
     assert.equal(String(frame.error.message).includes('bob'), status === 400);
-    gate.upstream.clear();
-    gate.heal();
+    gate.reset();
   }
 });
 

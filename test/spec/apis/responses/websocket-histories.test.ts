@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { isObject, type JsonObject } from '../../../../proxy/turn/json/json.ts';
-import { type Platform, startPlatform } from '../../../providers/responses/platform.ts';
+import type { Platform } from '../../../providers/responses/platform.ts';
+import { type ResponsesStage, responsesStage } from '../../../providers/responses/responses-stage.ts';
 import { startGateway, type TestGateway } from '../../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf, userMessage } from '../../../support/native-frames.ts';
 import { until } from '../../../support/until.ts';
@@ -10,33 +11,21 @@ import { connect, type TestSocket } from '../../../support/websocket.ts';
 
 const LIMIT = 4_000;
 
+let stage: ResponsesStage;
 let platform: Platform;
 let gate: TestGateway;
 before(async () => {
-  platform = await startPlatform();
-  gate = await startGateway({
-    upstream: { accounts: ['north', 'box'] },
+  stage = await responsesStage({
+    others: ['north'],
+    account: { id: 'box', api: 'responses', credential: 'none', models: { 'model-p': 'own-a' } },
     config(draft) {
-      draft.accounts[1] = {
-        id: 'box',
-        api: 'responses',
-        base_url: platform.url,
-        credential: 'none',
-        models: { 'model-p': 'own-a' },
-        catalog: [{ id: 'own-a', context_window: 100_000 }],
-      };
       draft.limits = { ...draft.limits, websocket_history_bytes: LIMIT, websocket_histories_bytes: 2 * LIMIT };
     },
   });
+  ({ gate, platform } = stage);
 });
-after(async () => {
-  await gate.close();
-  await platform.close();
-});
-beforeEach(() => {
-  platform.clear();
-  gate.heal();
-});
+after(() => stage.close());
+beforeEach(() => stage.clear());
 
 const frame = (text: string, members = {}): ReturnType<typeof frameOf> => frameOf(text, { model: 'model-p', ...members });
 const codeOf = (refused: JsonObject | undefined): unknown => (isObject(refused?.error) ? refused.error.code : undefined);
@@ -171,7 +160,7 @@ test('[AA24] a history past its limit is not kept, and the least recent goes fir
 
 test('[AA83] websocket_history_bytes is the size of the frames and outputs that are kept, and falls with their connection', async () => {
   const kept = async (): Promise<number> => {
-    const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+    const metrics = await gate.metrics();
     return Number(/^poolgate_websocket_history_bytes (\d+)$/m.exec(metrics)?.[1]);
   };
   await until('the histories of other tests to be gone', async () => ((await kept()) === 0 ? true : undefined));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../../accounts/health/support.ts';
-import { HandClock } from '../../../models/support.ts';
+import { ManualClock } from '../../../support/clocks/manual-clock.ts';
 import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../../../support/gateway.ts';
 import { replyEvents, turnBody } from '../../../support/rehearsal-replies.ts';
 import { until } from '../../../support/until.ts';
@@ -35,7 +35,6 @@ const spending = (output_tokens: number) =>
   ]);
 const statusOf = async (gate: TestGateway) =>
   (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as { pools: { overflow: unknown }[] };
-const metricsOf = async (gate: TestGateway): Promise<string> => (await fetch(`${gate.adminUrl}/metrics`)).text();
 
 test('[AA69] [AA72] a cap is reserved before dispatch and settled at the cost; without room the refusal is that of the lower tier', async () => {
   await using gate = await startGateway(capped({ usd_per_day: 25 }));
@@ -51,7 +50,7 @@ test('[AA69] [AA72] a cap is reserved before dispatch and settled at the cost; w
   gate.upstream.release();
   assert.equal((await running).status, 200);
   assert.deepEqual(asked(gate), ['south', 'south']);
-  const metrics = await metricsOf(gate);
+  const metrics = await gate.metrics();
   assert.match(metrics, /poolgate_overflow_refused_total\{pool="team",reason="overflow_spent"\} 1\n/);
   assert.match(metrics, /poolgate_overflow_left_usd\{pool="team",tier="all",window="day"\} [\d.]+\n/);
   assert.match(metrics, /poolgate_overflow_cost_usd_total\{pool="team",tier="1"\} [\d.]+\n/);
@@ -89,7 +88,7 @@ test('[AA69] caps of one tier and of all tiers hold beside each other, and the n
 });
 
 test('[AA69] a day ends at midnight UTC, a month with its last day', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await startGateway({ ...capped({ tiers: { 1: { usd_per_day: 10, usd_per_month: 14 } } }), clock });
   const spend = async (): Promise<number> => {
     outOfQuota(gate);
@@ -112,7 +111,7 @@ test('[AA69] a day ends at midnight UTC, a month with its last day', async () =>
 });
 
 test('[AA72] the notice of a cap names the window that refused, once in each', async () => {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   await using gate = await startGateway({ ...capped({ tiers: { 1: { usd_per_day: 10, usd_per_month: 14 } } }), clock });
   const spend = async (): Promise<number> => {
     outOfQuota(gate);
@@ -157,7 +156,7 @@ test('[AA70] a tier with a cap takes no turn of a model without a price', async 
   const refused = await turn(gate);
   assert.deepEqual([refused.status, refused.json.error.code], [429, 'usage_limit_reached']);
   assert.deepEqual(asked(gate), []);
-  assert.match(await metricsOf(gate), /poolgate_overflow_refused_total\{pool="team",reason="no_price"\} 1\n/);
+  assert.match(await gate.metrics(), /poolgate_overflow_refused_total\{pool="team",reason="no_price"\} 1\n/);
 });
 
 test('[AA70] what an account declares wins over the Pool’s price, and settles the turn', async () => {

@@ -110,7 +110,7 @@ for (const api of ['chat', 'responses'] as const) {
       const refused = await turn(gate, 1);
       assert.deepEqual([refused.status, refused.json.error.code], [429, 'usage_limit_reached']);
       assert.equal(platform.requests.length, 0);
-      const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+      const metrics = await gate.metrics();
       assert.match(metrics, /poolgate_overflow_refused_total\{pool="team",reason="no_price"\} 1\n/);
     });
 

@@ -28,8 +28,6 @@ const asked = (gate: TestGateway): readonly string[] => gate.upstream.turns().ma
 const outOfQuota = (gate: TestGateway, account: string): void =>
   gate.fail(account, 'model-a', failure('quota', { retryAfterMs: 3_600_000 }));
 
-const metricsOf = async (gate: TestGateway): Promise<string> => (await fetch(`${gate.adminUrl}/metrics`)).text();
-
 test('[AA65] a turn goes to the lowest tier that has an account for it, whatever the strategy prefers', async () => {
   await using gate = await startGateway(
     tiered({}, (draft) => {
@@ -86,7 +84,7 @@ test('[AA66] [AA72] a turn leaves a tier whose accounts are out of quota or fail
       ['NORTH', 0, null, { less_preferred: 1 }],
     ],
   );
-  const metrics = await metricsOf(gate);
+  const metrics = await gate.metrics();
   assert.match(metrics, /poolgate_overflow_turns_total\{pool="team",tier="1",reason="quota"\} 1\n/);
   assert.match(metrics, /poolgate_overflow_turns_total\{pool="team",tier="1",reason="failing"\} 1\n/);
 });
@@ -295,7 +293,7 @@ test('[AA71] keys with `overflow: false` stay in base tiers', async () => {
   const { status, json } = await turn(gate);
   assert.deepEqual([status, json.error.code], [429, 'usage_limit_reached']);
   assert.deepEqual(asked(gate), []);
-  assert.match(await metricsOf(gate), /poolgate_overflow_refused_total\{pool="team",reason="no_overflow"\} 1\n/);
+  assert.match(await gate.metrics(), /poolgate_overflow_refused_total\{pool="team",reason="no_overflow"\} 1\n/);
 });
 
 test('[AA66] [AA67] a websocket turn overflows too, and its anchor binds the next frame to the higher tier', async () => {

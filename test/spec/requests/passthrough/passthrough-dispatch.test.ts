@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { SimulatedQuota } from '../../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../../proxy/rehearsal/account/simulated-account.ts';
-import { HandClock } from '../../../models/support.ts';
+import { ManualClock } from '../../../support/clocks/manual-clock.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../../../support/gateway.ts';
 import type { Script } from '../../../support/rehearsal.ts';
 import { replyEvents, replyJson, turnBody } from '../../../support/rehearsal-replies.ts';
@@ -26,7 +26,7 @@ const MINUTE = 60_000;
 
 interface World extends AsyncDisposable {
   readonly gate: TestGateway;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
 }
 
 interface WorldOptions {
@@ -37,7 +37,7 @@ interface WorldOptions {
 }
 
 async function world({ accounts = ['north', 'south'], config = () => undefined, store }: WorldOptions = {}): Promise<World> {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const gate = await startGateway({
     clock,
     upstream: { accounts, clock, strict: false },
