@@ -170,11 +170,7 @@ for (const [what, tool_choice, choice] of [
   ['a tool within one', { type: 'custom', name: 'write' }, { type: 'custom', name: 'write' }],
 ] as const) {
   test(`[AA28] [F5.3] an account that takes namespaces gets a choice that the public API has: ${what}`, async () => {
-    const quirks = { tools: 'all' } as const;
-    await using own = await startGateway({
-      upstream: { accounts: [{ id: 'box', api: { api: 'responses', quirks } }] },
-      config: (draft) => void Object.assign(draft.accounts[0], { api: 'responses', quirks }),
-    });
+    await using own = await startStrict({ quirks: { tools: 'all' } });
     const seek = { type: 'function', name: 'seek', parameters: { type: 'object', properties: {} } };
     const tools = [LOOK, WIDE, { type: 'namespace', name: 'one', tools: [seek] }];
     const reply = await own.send(PUBLIC, { body: { model: 'model-a', input: 'hi', tools, tool_choice } });
