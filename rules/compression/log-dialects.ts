@@ -2,7 +2,6 @@
 // progress.
 
 export interface LogDialect {
-  readonly name: string;
   /** A line that states the result of the run. */
   readonly summary: RegExp;
   /** Each number of failures or errors in a summary. */
@@ -27,7 +26,7 @@ const CARGO_PROGRESS = 'Compiling|Downloading|Downloaded|Checking|Fresh|Adding|L
 /** The dialects, the unmistakable ones first. */
 export const LOG_DIALECTS: readonly LogDialect[] = [
   {
-    name: 'cargo test',
+    // cargo test
     summary: /^test result: \w+\. \d+ passed; \d+ failed/,
     counts: /; (\d+) failed/g,
     failure: /^---- .+ stdout ----$/,
@@ -35,14 +34,14 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     progress: new RegExp(String.raw`^test .+ \.\.\. (?:ok|ignored)(?: <[\d.]+s>)?$|^ +(?:${CARGO_PROGRESS}) `),
   },
   {
-    name: 'cargo build',
+    // cargo build
     summary: /^error: (?:could not compile|aborting) .*due to (?:\d+ )?previous error|^ +Finished .*target\(s\) in /,
     counts: /due to (\d+) previous error/g,
     failure: /^error(?:\[E\d+\])?: (?!could not compile|aborting due)/,
     progress: new RegExp(`^ +(?:${CARGO_PROGRESS}) `),
   },
   {
-    name: 'TAP',
+    // TAP
     summary: /^# fail +\d+$/,
     counts: /^# fail +(\d+)$/g,
     failure: /^ *not ok \d+/,
@@ -52,7 +51,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     details: { first: /^ *---$/, last: /^ *\.\.\.$/ },
   },
   {
-    name: 'node:test',
+    // node:test
     summary: /^ℹ fail \d+$/,
     counts: /^ℹ fail (\d+)$/g,
     failure: /^test at .+:\d+:\d+$/,
@@ -61,7 +60,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     title: /^ *▶ /,
   },
   {
-    name: 'pytest',
+    // pytest
     summary: /^(?:=+ )?(?:\d+ [a-z]+, )*\d+ (?:passed|failed|errors?)\b.* in [\d.]+s/,
     counts: /(\d+) (?:failed|errors?)\b/g,
     failure: /^_{3,} .+ _{3,}$/,
@@ -69,7 +68,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     progress: /^\S+::.+ PASSED(?: +\[ *\d+%\])?$|^(?:\S+\.py )?[.s]+(?: +\[ *\d+%\])?$/,
   },
   {
-    name: 'unittest',
+    // unittest
     summary: /^(?:FAILED \((?:[a-z ]+=\d+(?:, )?)+\)|OK(?: \([^)]*\))?)$/,
     counts: /(?:failures|errors)=(\d+)/g,
     failure: /^(?:FAIL|ERROR): /,
@@ -77,14 +76,14 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     progress: /^\S+ \(\S+\) \.\.\. ok$|^\.+$/,
   },
   {
-    name: 'Jest and Vitest',
+    // Jest and Vitest
     summary: /^ *Tests:? +.*\b\d+ (?:failed|passed)\b/,
     counts: /(\d+) failed/g,
     failure: /^ +● (?!Console$)|^ FAIL {2}.+ > /,
     progress: /^ *[✓√] |^ ?PASS /,
   },
   {
-    name: 'Go',
+    // Go
     summary: /^(?:ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[)/,
     // A failed package states no number, so it counts as one failure.
     counts: /^FAIL(?=\s+\S)/g,
@@ -92,7 +91,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     progress: /^\s*(?:=== (?:RUN|PAUSE|CONT|NAME)\s|--- PASS: )/,
   },
   {
-    name: 'Maven',
+    // Maven
     summary: /^(?:\[\w+\] )?Tests run: \d+, Failures: \d+, Errors: \d+/,
     counts: /(?:Failures|Errors): (\d+)/g,
     failure: /<<< (?:FAILURE|ERROR)!/,
@@ -100,21 +99,21 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     progress: /^(?:\[INFO\] )?(?:Running |Download(?:ing|ed) )|^(?:\[INFO\] )?Tests run: \d+, Failures: 0, Errors: 0,.*Time elapsed/,
   },
   {
-    name: 'numbered failures',
+    // numbered failures
     summary: /^\d+ (?:tests?|doctests?|propert\w+|examples?|runs)\b.*\b\d+ (?:failures?|errors?)\b|^ +\d+ (?:passing|failing)\b/,
     counts: /(\d+) (?:failures?|errors?|failing)\b/g,
     failure: /^ *\d+\) \S/,
     progress: /^ *✔ |^ +\* (?:test|doctest|property) .*\([\d.]+ms\)|^[.*]+$/,
   },
   {
-    name: 'npm',
+    // npm
     summary: /^(?:added|changed|removed|up to date)\b.* in [\d.]+m?s$/,
     counts: NEVER,
     failure: /^npm (?:error|ERR!)/,
     progress: /^npm (?:http|info|verb|verbose|sill|silly|timing) /,
   },
   {
-    name: 'other tools',
+    // other tools
     summary:
       /^(?=.*\b(?:passed|ran|result|results|summary|tests?|total|completed|finished|build|done|suites?)\b)(?=.*(?:\d+ (?:tests? )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?) ?[:=] ?\d)).*$/i,
     counts: /(\d+) (?:tests? )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?) ?[:=] ?(\d+)/gi,

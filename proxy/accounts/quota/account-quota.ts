@@ -1,29 +1,6 @@
-// The quota evidence of one account, and the state that follows from it at a given time (Q8).
+// The quota of one account: what statements leave of its evidence, and the state that follows from it at a given time (Q8).
 import { fullest, type QuotaSource, type QuotaStatement, type QuotaWindow, resetOf } from '../../turn/provider/quota-statement.ts';
-
-export interface KnownWindow extends QuotaWindow {
-  /** When the evidence was stated; Unix milliseconds. */
-  readonly at: number;
-  readonly source: QuotaSource;
-}
-
-/** A statement of the account that it is out of quota. It takes precedence over the windows. */
-export interface Exhaustion {
-  /** When the exhaustion was stated; Unix milliseconds. */
-  readonly at: number;
-  /** The end of the exhaustion, Unix seconds; undefined if it is not known. */
-  readonly until: number | undefined;
-  /** A refusal is as trusted as headers. A limit without a window is as trusted as a read, so a read ends it. */
-  readonly source: QuotaSource;
-}
-
-/** Evidence in the form of the store, which other nodes read. */
-export interface StoredQuota {
-  readonly windows: readonly KnownWindow[];
-  readonly spent: Exhaustion | null;
-  /** When a newer statement ended the last exhaustion; Unix milliseconds. */
-  readonly recovered: number | null;
-}
+import { type Exhaustion, FRESH_MS, type KnownWindow, SAME_MOMENT_MS, type StoredQuota } from './quota-evidence.ts';
 
 /** The state that follows from the evidence. Times are Unix milliseconds. */
 export interface QuotaState {
@@ -35,12 +12,6 @@ export interface QuotaState {
   /** The earliest reset of the windows that are known now. */
   readonly nextReset: number | undefined;
 }
-
-/** How long evidence counts. Without evidence the quota is unknown and the account eligible. */
-export const FRESH_MS = 15 * 60_000;
-
-/** Overlapping turns report the same moment. Within this time the more trusted source counts; after it the newer statement counts. */
-export const SAME_MOMENT_MS = 60_000;
 
 const TRUST: Readonly<Record<QuotaSource, number>> = { event: 3, headers: 2, read: 1 };
 

@@ -1,6 +1,7 @@
 // An account's quota outside this room: the form that /api/status reports, and the form that the store keeps through a restart.
 import { classOf, type QuotaSource, type WindowClass } from '../../turn/provider/quota-statement.ts';
-import type { AccountQuota, Exhaustion, KnownWindow, StoredQuota } from './account-quota.ts';
+import type { AccountQuota } from './account-quota.ts';
+import type { Exhaustion, KnownWindow, StoredQuota } from './quota-evidence.ts';
 
 export interface WindowStatus {
   readonly class: WindowClass;

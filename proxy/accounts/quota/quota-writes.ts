@@ -2,8 +2,9 @@
 import type { Lease } from '../../../store/store.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { AccountQuota, type StoredQuota } from './account-quota.ts';
+import { AccountQuota } from './account-quota.ts';
 import type { AccountRates } from './account-rates.ts';
+import type { StoredQuota } from './quota-evidence.ts';
 import { isSameQuota } from './quota-status.ts';
 
 /** The evidence of an account, and its copy in the store. */

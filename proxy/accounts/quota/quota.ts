@@ -3,8 +3,9 @@ import type { Lease } from '../../../store/store.ts';
 import type { QuotaStatement, RateLimit } from '../../turn/provider/quota-statement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountRecord, AccountRecords } from '../account-record.ts';
-import { type AccountQuota, FRESH_MS, type KnownWindow, type QuotaState } from './account-quota.ts';
+import type { AccountQuota, QuotaState } from './account-quota.ts';
 import { AccountRates } from './account-rates.ts';
+import { FRESH_MS, type KnownWindow } from './quota-evidence.ts';
 import { type QuotaStatus, quotaStatus, storedQuotaIn } from './quota-status.ts';
 import { CopiedQuota, QuotaWrites, type QuotaWritesOptions } from './quota-writes.ts';
 

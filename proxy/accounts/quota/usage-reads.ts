@@ -7,8 +7,8 @@ import type { ExclusiveWork, HeldLease } from '../../nodes/exclusive-work.ts';
 import type { RefusedRead } from '../../turn/errors/read-refusal.ts';
 import type { QuotaStatement } from '../../turn/provider/quota-statement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { SAME_MOMENT_MS } from './account-quota.ts';
 import { elapsed, type Quota } from './quota.ts';
+import { SAME_MOMENT_MS } from './quota-evidence.ts';
 
 /** An account's answer to the usage read. Its body has any type if it was not JSON. */
 export type UsageAnswer = RefusedRead;

@@ -1,7 +1,8 @@
 // The quota of one account while evidence arrives and gets old.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { AccountQuota, FRESH_MS } from '../../../proxy/accounts/quota/account-quota.ts';
+import { AccountQuota } from '../../../proxy/accounts/quota/account-quota.ts';
+import { FRESH_MS } from '../../../proxy/accounts/quota/quota-evidence.ts';
 import type { QuotaSource, QuotaStatement, QuotaWindow } from '../../../proxy/turn/provider/quota-statement.ts';
 
 const NOW = 1_700_000_000_000;
