@@ -9,7 +9,8 @@ export const dropFields = rule({
   routes: RESPONSES_WORK,
   apis: ['agent'],
   attempt({ account, body }) {
-    for (const field of account.drop_fields) delete body[field];
+    // Not deleted, because V8 then handles the whole body more slowly.
+    for (const field of account.drop_fields) if (body[field] !== undefined) body[field] = undefined;
   },
   explain: (facts) => explainPerAccount(facts, ({ drop_fields }) => drop_fields.join(', ') || undefined),
 });

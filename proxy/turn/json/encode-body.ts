@@ -22,7 +22,8 @@ export const turnBytes = (body: Body, { bodyBytes, key, large }: Pick<Turn, 'bod
 /** Writes a form from the parts that the rules read, so that the account reads the same form as the rules. */
 export function encodeForm(body: Body): EncodedBody {
   const form = new FormEncoding(`form-${randomUUID()}`);
-  const pieces = Object.entries(body).flatMap(([name, values]) => [values].flat().flatMap((value) => partOf(form, name, value)));
+  const stated = Object.entries(body).filter(([, values]) => values !== undefined);
+  const pieces = stated.flatMap(([name, values]) => [values].flat().flatMap((value) => partOf(form, name, value)));
   return { contentType: form.contentType, bytes: Buffer.concat([...pieces, form.end]) };
 }
 

@@ -182,7 +182,7 @@ export interface Ran {
   readonly turn: TestTurn;
   /** The chain of the turn, after its request and edit phases. */
   readonly rules: RuleRun;
-  /** One attempt, after the rules' `attempt` phases. */
+  /** One attempt, after the rules' `attempt` phases, with the members that are sent. */
   attempt(account?: Partial<AccountView>, carrier?: Outgoing['carrier'], headers?: Record<string, string>): Outgoing;
   /** The result of one reply event. */
   event(event: Event): readonly Event[];
@@ -224,11 +224,13 @@ async function ranOf(rules: readonly Rule[], body: unknown, turn: TestTurn): Pro
       const of = { account: { ...ACCOUNT, ...account }, api: 'agent', carrier };
       const out: Outgoing = { ...of, path: turn.route.upstream, headers, body: { ...work.body } };
       chain.attempt(out);
-      return out;
+      return { ...out, body: encoded(out.body) };
     },
     event: (event) => [chain.event(event)].flat(),
   };
 }
+
+const encoded = (body: Body): Body => Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 
 /** A phase of a single rule. Fails if the rule does not have the phase. */
 export function phase<P extends Phase>(rule: Rule, name: P): NonNullable<Rule[P]> {
