@@ -82,13 +82,14 @@ function adaptedTable(): string {
 /** The text for each client, with the shipped configuration. */
 const clientTexts = (): string => CLIENTS.map(clientText).join('\n\n');
 
-function clientText({ name, title, where, language, note, text }: ClientSettings): string {
+function clientText({ name, title, where, language, needs, note, details, text }: ClientSettings): string {
   const address = {
     origin: 'http://127.0.0.1:4000',
     agent: name === 'codex' ? 'codex' : 'agent',
     model: name === 'continue' ? 'gpt-5' : 'model-a',
   };
-  const heading = `**${title}** (${/[./]/.test(where) ? `\`${where}\`` : where})${note === undefined ? '' : `: ${note}`}`;
+  const said = [needs, note, details].filter((part) => part !== undefined).join(' ');
+  const heading = `**${title}** (${/[./]/.test(where) ? `\`${where}\`` : where})${said === '' ? '' : `: ${said}`}`;
   return `${heading}\n\n\`\`\`${language}\n${text(address)}\n\`\`\``;
 }
 

@@ -12,7 +12,12 @@ export interface ClientSettings {
   readonly language: 'js' | 'json' | 'sh' | 'toml' | 'yaml';
   /** The npm package and version with which the text was tested unchanged. */
   readonly tried: string;
+  /** What config.yaml has to have for it. `init` writes that itself. */
+  readonly needs?: string;
+  /** What its user can act on. */
   readonly note?: string;
+  /** What else was found. Only the documentation has it. */
+  readonly details?: string;
   readonly text: (address: ClientAddress) => string;
 }
 
@@ -36,13 +41,16 @@ export const CLIENTS: readonly ClientSettings[] = [
     where: '~/.codex/config.toml',
     language: 'toml',
     tried: '@openai/codex 0.169.0',
+    needs: 'Set `wire: { agent: codex, meter: wham, lite_marker: x-openai-internal-codex-responses-lite }` in config.yaml.',
     note:
-      'Set `wire: { agent: codex, meter: wham, lite_marker: x-openai-internal-codex-responses-lite }` in config.yaml. Tried with 0.156.0, ' +
-      '0.160.0, 0.161.0, 0.162.1, 0.163.0, 0.166.0 and 0.169.0: turns, a tool loop, interrupt, steer, compaction; resume was not tried with 0.161.0 and 0.162.1. Only with `model_catalog_url` the client reads models, reasoning levels and context windows from the gateway; without it, it uses fallback ' +
-      'metadata. It waits 5 s for the list and asks three times, so that a slow list delays its start; 0.163 refuses a list of more than 1 MiB, which ' +
-      '`poolgate doctor` reports. It sends no request for models to `base_url`. `wire_api = "responses"` is also its default. With ' +
-      '`supports_websockets` it keeps one websocket for a session, and comes back for its turn when the websocket was lost; it continues over HTTP ' +
-      'where the gateway answers 426.',
+      'Only with `model_catalog_url` it reads models, reasoning levels and context windows from the gateway; `poolgate doctor` reports a list ' +
+      'that is too large for it.',
+    details:
+      'Tried with 0.156.0, 0.160.0, 0.161.0, 0.162.1, 0.163.0, 0.166.0 and 0.169.0: turns, a tool loop, interrupt, steer, compaction; resume was ' +
+      'not tried with 0.161.0 and 0.162.1. Without the list it uses fallback metadata. It waits 5 s for the list and asks three times, so that a slow list ' +
+      'delays its start; 0.163 refuses a list of more than 1 MiB. It sends no request for models to `base_url`. `wire_api = "responses"` is also ' +
+      'its default. With `supports_websockets` it keeps one websocket for a session, and comes back for its turn when the websocket was lost; it ' +
+      'continues over HTTP where the gateway answers 426.',
     text: ({ origin, agent, model }) => `model = "${model}"
 model_provider = "poolgate"
 

@@ -1,5 +1,6 @@
 // The row of a new account, from the options of `account add` and `init`, or from answers to their questions.
 import { type Command, Option } from 'commander';
+import { mapping } from '../../config/checks/config-rows.ts';
 import type { Plain } from '../../config/file/yaml-render.ts';
 import { suggestion } from '../../config/schema/suggestion.ts';
 import { PRESETS, type Preset, type PresetName, presetOf } from '../../turn/provider/presets.ts';
@@ -92,6 +93,19 @@ export function presetNamed(name: string): PresetName {
 /** The usual name of the variable for a provider's key. */
 export const variableOf = (id: string, preset?: string): string =>
   `${(preset ?? id).toUpperCase().replace(/[^A-Z0-9]/g, '_')}_${preset === undefined ? 'TOKEN' : 'API_KEY'}`;
+
+/** The variable that a row names for its secret, which is not set. */
+export interface UnsetVariable {
+  readonly name: string;
+  readonly account: string;
+}
+
+export const unsetVariables = (rows: readonly NewAccountRow[], env: NodeJS.ProcessEnv): readonly UnsetVariable[] =>
+  rows.flatMap(({ id, credential }) => {
+    const { bearer, header } = mapping(credential);
+    const { env: name } = mapping(bearer ?? header);
+    return typeof name === 'string' && !env[name]?.trim() ? [{ name, account: String(id) }] : [];
+  });
 
 function credentialOf(id: string, options: AccountOptions, preset: Preset | undefined): NewAccountRow {
   const { tokenUrl, clientId, env, secretFile } = options;

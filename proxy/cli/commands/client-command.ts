@@ -26,10 +26,11 @@ export function addClient(program: Command, io: Io): void {
       const key = keyId === undefined ? undefined : config.keys[indexIn(config.keys, keyId, 'key')];
       const address = { origin: publicOrigin(config), agent: config.wire.agent, model: model ?? key?.models?.[0] ?? 'MODEL' };
       const text = client.text(address);
-      const { title, where, language, note } = client;
-      if (asJson) return io.out(json({ client: name, where, language, text, key_variable: KEY_VARIABLE, note: note ?? null }));
+      const { title, where, language } = client;
+      const note = [client.needs, client.note].filter((part) => part !== undefined).join(' ');
+      if (asJson) return io.out(json({ client: name, where, language, text, key_variable: KEY_VARIABLE, note: note || null }));
       const holder = key ? `key '${key.id}' of Pool '${key.pool}', which is ${key.status}` : 'a Pool API key';
-      io.err(`${title}, ${where}. ${KEY_VARIABLE} is the secret of ${holder}.${note === undefined ? '' : ` ${note}`}\n`);
+      io.err(`${title}, ${where}. ${KEY_VARIABLE} is the secret of ${holder}.${note && ` ${note}`}\n`);
       return io.out(`${text}\n`);
     });
 }

@@ -8,7 +8,7 @@ import { formatFinding, isError } from '../../config/schema/finding.ts';
 import { CLIENTS, type ClientSettings, KEY_VARIABLE } from '../../pages/client-settings.ts';
 import type { WireWords } from '../../turn/settings.ts';
 import { type AskedAccount, answerTo, askedAccount, askedKind } from '../accounts/account-questions.ts';
-import { type AccountOptions, addAccountOptions, namesKind, rowOf } from '../accounts/new-account.ts';
+import { type AccountOptions, addAccountOptions, namesKind, rowOf, unsetVariables } from '../accounts/new-account.ts';
 import { writtenSecrets } from '../accounts/typed-secrets.ts';
 import { clientNamed } from '../client-named.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
@@ -59,7 +59,10 @@ export function addInit(program: Command, io: Io): void {
         accounts.flatMap(({ secrets }) => secrets),
       );
       try {
-        const { findings } = await inspect(text, { path: options.config, env: io.env, strictEnv: false });
+        const unset = unsetVariables(rows, io.env);
+        // The next steps name them, so that the file is checked as if they were set.
+        const env = { ...io.env, ...Object.fromEntries(unset.map(({ name }) => [name, 'set-later'])) };
+        const { findings } = await inspect(text, { path: options.config, env, strictEnv: false });
         const errors = findings.filter(isError);
         if (errors.length > 0) throw new CommandFailure('nothing was written; the file would have errors:', { findings: errors });
         await save(options.config, text, { replace: options.force === true });
@@ -73,6 +76,7 @@ export function addInit(program: Command, io: Io): void {
           secret,
           client,
           logins,
+          unset,
           notes: findings.map(formatFinding),
         };
         if (!options.json) return io.out(startText(started, CODEX_WIRE.agent ?? ''));
@@ -160,6 +164,10 @@ async function refuseExisting({ config, force }: InitOptions): Promise<void> {
 async function save(path: string, text: string, { replace }: { readonly replace: boolean }): Promise<void> {
   try {
     await makeFolderOf(path);
+  } catch (thrown) {
+    throw new CommandFailure(`${path} cannot be written: ${writeFaultOf(thrown)}`);
+  }
+  try {
     const file = await open(path, replace ? 'w' : 'wx', 0o600);
     await file.writeFile(text);
     await file.close();

@@ -1,6 +1,6 @@
 // The text that `init` prints: the key, and the next steps up to a first turn.
 import { type ClientSettings, KEY_VARIABLE } from '../../pages/client-settings.ts';
-import type { NewAccountRow } from '../accounts/new-account.ts';
+import type { NewAccountRow, UnsetVariable } from '../accounts/new-account.ts';
 import { counted } from '../command.ts';
 import { POOL } from './init-file.ts';
 
@@ -13,17 +13,19 @@ export interface Started {
   readonly client: ClientSettings | undefined;
   /** The accounts that need a login. */
   readonly logins: readonly string[];
-  /** Findings that are not errors yet, such as variables that are not set. */
+  readonly unset: readonly UnsetVariable[];
+  /** Warnings about the file. */
   readonly notes: readonly string[];
 }
 
 /** @param codex the agent word in native paths of a file for the client Codex */
-export function startText({ path, port, rows, key, secret, client, logins, notes }: Started, codex: string): string {
+export function startText({ path, port, rows, key, secret, client, logins, unset, notes }: Started, codex: string): string {
   const isSimulated = rows.every(({ base_url }) => String(base_url).startsWith('rehearsal:'));
   const model = isSimulated ? 'model-a' : 'MODEL';
   const origin = `http://127.0.0.1:${port}`;
   const option = path === 'config.yaml' ? '' : ` --config ${path}`;
   const steps = [
+    ...unset.map(({ name, account }) => `export ${name}=…      # the secret of account ${account}, in the terminal that serves`),
     ...logins.map((id) => `npx poolgate account login ${id}${option}`),
     `npx poolgate serve${option}`,
     ...(isSimulated

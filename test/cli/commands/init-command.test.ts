@@ -1,7 +1,7 @@
 // `init`, and the message of `serve` if there is no file.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -56,14 +56,29 @@ test('init leaves an existing file alone without --force', async (context) => {
   assert.notEqual(readFileSync(path, 'utf8'), before);
 });
 
+test('init names a folder that is a file, and writes nothing', async (context) => {
+  const { path, folder } = emptyFolder(context);
+  writeFileSync(path, 'kept');
+  const below = join(path, 'other.yaml');
+  const { code, out, err } = await poolgate(['init', '--yes', '--config', below]);
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(err, /other\.yaml cannot be written: one of its folders is a file \((?:EEXIST|ENOTDIR)\)\n$/);
+  assert.deepEqual([readdirSync(folder), readFileSync(path, 'utf8')], [['config.yaml'], 'kept']);
+});
+
 for (const [preset, { base_url, credential }] of Object.entries(PRESETS).map(
   ([name, one]) => [name, { base_url: undefined, ...one }] as const,
 )) {
   test(`init --preset ${preset} writes a file without errors, once its variable is set`, async (context) => {
     const { path } = emptyFolder(context);
     const address = base_url === undefined ? ['--base-url', 'https://own.example/v1'] : [];
-    const { code, err } = await poolgate(['init', '--preset', preset, ...address, '--client', 'openai', '--config', path]);
+    const { code, out, err } = await poolgate(['init', '--preset', preset, ...address, '--client', 'openai', '--config', path]);
     assert.equal(code, 0, err);
+    assert.doesNotMatch(out, /is not set/);
+    assert.equal(
+      new RegExp(`^  export ${preset.toUpperCase()}_API_KEY=… +# the secret of account ${preset}`, 'm').test(out),
+      credential !== 'none',
+    );
     const [account] = (await configOf(path, { [`${preset.toUpperCase()}_API_KEY`]: 'x' })).accounts;
     assert.equal(account?.id, preset);
     assert.equal(account?.credential === undefined ? 'none' : Object.keys(account.credential)[0], credential);
@@ -81,6 +96,8 @@ test('init asks for the account, and puts a typed secret into a file that only i
   assert.deepEqual([readFileSync(file, 'utf8'), statSync(file).mode & 0o777], ['sk-typed\n', 0o600]);
   assert.ok(!readFileSync(path, 'utf8').includes('sk-typed') && !`${out}${err}`.includes('sk-typed'));
   assert.match(out, /model_provider = "poolgate"/);
+  assert.match(out, /^Only with `model_catalog_url` .{1,200}$/m);
+  assert.doesNotMatch(out, /wire: |Tried with/, 'neither what the file has already, nor what only the documentation needs');
 });
 
 test('init asks for the addresses of a login, and names the next command', async (context) => {

@@ -26,7 +26,9 @@ function* settings(account: AccountRow): Generator<Problem> {
   if (preset?.name === 'openai' && (row.read_models === 'all' || (row.read_models === undefined && !declares(row))))
     yield {
       path: at,
-      message: 'with read_models: all this preset serves models of all kinds, whose windows are not listed: list them in catalog',
+      message:
+        'all models of its list are served, also those for images and audio, and the list has no context windows: ' +
+        'name the models to serve in catalog, with context_window',
     };
   if (preset?.name === 'azure' && !declares(row))
     yield { path: at, message: 'azure lists base models, not deployments: name these in catalog or models' };
