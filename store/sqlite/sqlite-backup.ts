@@ -1,9 +1,10 @@
 // Backups of a SQLite file: creation while a gateway runs, check, and restore. A backup is one file with all rows at one point in time and
 // their digests.
-import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, copyFile, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from '../errors.ts';
-import { makeFolderOf, writeFaultOf } from '../folder.ts';
+import { codeOf, makeFolderOf, writeFaultOf } from '../folder.ts';
 import { migrations } from '../schema/migrations.ts';
 import { type CopiedCount, countRows } from '../tools/copy.ts';
 import type { CopySide } from '../tools/copy-side.ts';
@@ -39,7 +40,10 @@ const WAIT_MS = 5_000;
  * @param file must not exist
  */
 export async function backupSqlite(path: string, file: string, about: Pick<Manifest, 'version' | 'key_check'>): Promise<Manifest> {
-  if (!(await exists(path))) throw new StoreError('bad_url', `store ${path}: there is no such file`);
+  const fault = await readFaultOf(path);
+  if (fault !== undefined) {
+    throw new StoreError('bad_url', `store ${path}: ${fault}${fault === NO_FILE ? '; the first start of the gateway creates it' : ''}`);
+  }
   if (await exists(file)) throw new StoreError('not_empty', `${file} exists: name a file that does not`);
   const part = `${file}.part`;
   await prepared(part);
@@ -47,6 +51,8 @@ export async function backupSqlite(path: string, file: string, about: Pick<Manif
     // Readers see one snapshot, without rows that are written during the copy.
     await using(path, async (source) => {
       await source.run('VACUUM INTO $1', [part]);
+    }).catch((thrown) => {
+      throw sourceFault(thrown, path, file);
     });
     const manifest = await using(part, (copy) => written(copy, about));
     await synced(part);
@@ -61,7 +67,8 @@ export async function backupSqlite(path: string, file: string, about: Pick<Manif
 
 /** Reads every row and compares it with the manifest. The file is not written. */
 export async function checkBackup(file: string): Promise<CheckedBackup> {
-  if (!(await exists(file))) throw new StoreError('bad_url', `${file}: there is no such file`);
+  const fault = await readFaultOf(file);
+  if (fault !== undefined) throw new StoreError('bad_url', `${file}: ${fault}`);
   const connection = await SqliteConnection.openReadOnly(file, 'immutable');
   try {
     const manifest = await manifestIn(connection);
@@ -75,7 +82,8 @@ export async function checkBackup(file: string): Promise<CheckedBackup> {
     return { manifest, faults: await differences(sideOf(connection), manifest, file) };
   } catch (thrown) {
     if (!(thrown instanceof StoreError)) throw thrown;
-    return { manifest: undefined, faults: [`${file} is not a backup of poolgate, or it is damaged (${thrown.message}).`] };
+    const why = thrown.code === 'corrupt' ? 'SQLite cannot read it' : thrown.message;
+    return { manifest: undefined, faults: [`${file} is not a backup of poolgate, or it is damaged: ${why}.`] };
   } finally {
     await connection.close();
   }
@@ -186,6 +194,29 @@ async function synced(file: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+/** Names the files of an error while a store is copied, because SQLite's own message names none. */
+function sourceFault(thrown: unknown, path: string, file: string): unknown {
+  if (!(thrown instanceof StoreError)) return thrown;
+  const { code, message } = thrown;
+  const why = code === 'corrupt' ? 'it is not a SQLite database, or it is damaged' : `it cannot be copied to ${file} (${message})`;
+  return new StoreError(code, `store ${path}: ${why}; \`poolgate doctor\` gives advice`, { cause: thrown });
+}
+
+const NO_FILE = 'there is no such file';
+
+/** Why this user cannot read a file; undefined if it can be read. */
+async function readFaultOf(path: string): Promise<string | undefined> {
+  try {
+    if ((await stat(path)).isDirectory()) return 'it is a folder';
+    await access(path, constants.R_OK);
+    return undefined;
+  } catch (thrown) {
+    const code = codeOf(thrown);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return NO_FILE;
+    return code === 'EACCES' || code === 'EPERM' ? `this user may not read it (${code})` : `it cannot be read (${code})`;
   }
 }
 

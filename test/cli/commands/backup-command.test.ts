@@ -1,7 +1,7 @@
 // `store backup`, `store restore` and `store check`: a backup is complete while a gateway writes, has no key, and is restored only if it is
 // undamaged.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { SqliteConnection } from '../../../store/sqlite/sqlite-connection.ts';
@@ -107,6 +107,32 @@ test('a backup that was changed, cut or is none is found, and not restored', asy
   }
   assert.match((await poolgate(['store', 'backup', backup, '--config', path])).err, /exists: name a file that does not/);
   assert.match((await poolgate(['store', 'check', join(folder, 'none.db'), '--config', path])).err, /there is no such file/);
+});
+
+test('a backup and a check name the file that is missing, a folder, or not a database', async (context) => {
+  const { path, folder, backup } = await place(context);
+  const store = join(folder, 'data/gate.db');
+  const said = async (...args: string[]): Promise<string> => {
+    const { code, out, err } = await poolgate(['store', ...args, '--config', path]);
+    assert.equal(code, 1);
+    return out + err;
+  };
+  assert.equal(await said('check', folder), `${folder}: it is a folder\n`);
+  writeFileSync(join(folder, 'text.db'), 'no database');
+  assert.equal(
+    await said('check', join(folder, 'text.db')),
+    `${join(folder, 'text.db')} is not a backup of poolgate, or it is damaged: SQLite cannot read it.\n`,
+  );
+  writeFileSync(store, 'no database, but as long as the head of one. '.repeat(20));
+  assert.equal(
+    await said('backup', backup),
+    `store ${store}: it is not a SQLite database, or it is damaged; \`poolgate doctor\` gives advice\n`,
+  );
+  rmSync(store);
+  assert.equal(await said('backup', backup), `store ${store}: there is no such file; the first start of the gateway creates it\n`);
+  mkdirSync(store);
+  assert.equal(await said('backup', backup), `store ${store}: it is a folder\n`);
+  assert.ok(!existsSync(backup));
 });
 
 test('another key than that of the backup is told at the check and at the restore', async (context) => {
