@@ -52,7 +52,9 @@ export function checkedBody(endpoint: Endpoint, body: unknown): unknown {
 
 function refusalOf(error: ErrorObject | undefined, noun: 'parameter' | 'member'): ApiRefusal {
   const { keyword = '', params = {}, instancePath = '', message = 'is invalid', parentSchema = {} } = error ?? {};
-  const place = instancePath.slice(1).replaceAll('/', '.');
+  const [name = '', ...inside] = instancePath.slice(1).split('/');
+  // A parameter that is repeated is a list here, but an operator wrote no list.
+  const place = noun === 'parameter' ? name : [name, ...inside].join('.');
   if (keyword === 'additionalProperties') {
     const known = Object.keys((parentSchema as { readonly properties?: object }).properties ?? {});
     const param = String(params.additionalProperty);

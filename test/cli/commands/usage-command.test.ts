@@ -67,7 +67,7 @@ test('what cannot be summed is a usage error', async (context) => {
   const path = fileAt(context, gate);
   for (const [args, message] of [
     [['--by', 'key', '--by', 'model'], /^sums of keys are kept by Pool and day: key goes with pool and day only\n$/],
-    [['--by', 'colour'], /^by\.0 takes one of key, pool, model, account, day, hour\n$/],
+    [['--by', 'colour'], /^by takes one of key, pool, model, account, day, hour\n$/],
     [['--since', 'never'], /^since must match pattern/],
   ] as const) {
     const { code, err } = await poolgate(['usage', ...args, '--config', path]);
