@@ -45,30 +45,30 @@ import { ScriptError, syntaxError, WordReader } from './script-words.ts';
 export function readScript(script: string, account: string): readonly Fault[] | undefined {
   let own: Fault[] | undefined;
   let general: Fault[] | undefined;
-  for (const clause of script.split(';')) {
+  for (const [i, clause] of script.split(';').entries()) {
     if (clause.trim() === '') continue;
     const [, name, text = ''] = /^\s*(?:([\w.-]+)\s*:)?(.*)$/s.exec(clause) ?? [];
-    const faults = readClause(text);
+    const faults = text
+      .split('+')
+      .map((fault) => readFault(fault, i + 1))
+      .filter((fault) => fault !== undefined);
     if (name === undefined) general = [...(general ?? []), ...faults];
     else if (name === account) own = [...(own ?? []), ...faults];
   }
   return own ?? general;
 }
 
-function readClause(text: string): readonly Fault[] {
+function readFault(text: string, clause: number): Fault | undefined {
+  const words = new WordReader(text);
   try {
-    return text
-      .split('+')
-      .map(readFault)
-      .filter((fault) => fault !== undefined);
+    return readWords(words);
   } catch (error) {
     if (!(error instanceof ScriptError)) throw error;
-    throw new ScriptError(`The rehearsal script has a syntax error at "${text.trim().slice(0, 80)}".`);
+    throw new ScriptError(`Clause ${clause} of the rehearsal script is wrong: there is no fault "${words.name}", or it takes other words.`);
   }
 }
 
-function readFault(text: string): Fault | undefined {
-  const words = new WordReader(text);
+function readWords(words: WordReader): Fault | undefined {
   const form = readFaultForm(words);
   if (form !== undefined) return words.atEnd ? form : syntaxError();
   const name = words.match(/^[a-z]+$/i)?.toLowerCase();

@@ -1,9 +1,11 @@
 // The words of one fault in a fault script, read from left to right.
 
-/** Thrown if the script breaks the grammar. The message quotes the clause. */
+/** Thrown if the script breaks the grammar. The message names the place. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError';
 }
+
+const LONGEST_NAME = 11;
 
 export class WordReader {
   readonly #words: readonly string[];
@@ -11,6 +13,11 @@ export class WordReader {
 
   constructor(text: string) {
     this.#words = text.split(/\s+/).filter((word) => word !== '');
+  }
+
+  /** The beginning of the first word, to name a fault in a message. Longer parts of a prompt are removed from the errors of accounts. */
+  get name(): string {
+    return (this.#words[0] ?? '').slice(0, LONGEST_NAME);
   }
 
   get atEnd(): boolean {

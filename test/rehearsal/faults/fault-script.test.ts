@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readScript } from '../../../proxy/rehearsal/faults/fault-script.ts';
 import { ScriptError } from '../../../proxy/rehearsal/faults/script-words.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { startUpstream } from '../../support/rehearsal.ts';
 import { ask, at, eventsOf, raw } from '../../support/rehearsal-client.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
@@ -123,6 +124,18 @@ const refused = [
 for (const script of refused) {
   test(`the script "${script}" is a syntax error`, () => assert.throws(() => readScript(script, 'north'), ScriptError));
 }
+
+test('a client of the gateway learns which fault of its script is wrong', async () => {
+  await using gate = await startGateway();
+  for (const [script, fault] of [
+    ['refuse 502; stall after everything else', '"stall"'],
+    ['steady; explode-in-the-middle now', '"explode-in-"'],
+  ] as const) {
+    const { status, json } = await gate.send('/v1/responses', { body: { model: 'model-a', input: `rehearse: ${script}` } });
+    const message = `Clause 2 of the rehearsal script is wrong: there is no fault ${fault}, or it takes other words.`;
+    assert.deepEqual([status, json.error.message], [400, message]);
+  }
+});
 
 test('a request can have its own script, and the script can name the account', async () => {
   await using upstream = await startUpstream();
