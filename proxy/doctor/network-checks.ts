@@ -41,7 +41,7 @@ function destinationDiagnoses(destination: Destination, reached: Reached, deadli
       level: 'ok',
       message: `${named} is connected after ${Math.ceil(connectedMs ?? answerMs)} ms, and answers after ${Math.ceil(answerMs)} ms.`,
     });
-  if (failure?.step === 'certificate') found.push(refusedCertificate(destination.origin, failure.code));
+  if (failure?.step === 'certificate') found.push(refusedCertificate(destination.origin, failure.code, []));
   else if (failure) found.push(failureDiagnosis(failure, { named, hostname, deadlineMs, isProxied }));
   if (certificate) found.push(certificateDiagnosis(certificate, { origin: destination.origin, now: Date.now() }));
   return found;
@@ -82,23 +82,36 @@ const FAULTS: Readonly<Record<string, string>> = {
 };
 
 function certificateDiagnosis(
-  { validTo, fault }: Certificate,
+  { validTo, fault, hosts }: Certificate,
   { origin, now }: { readonly origin: string; readonly now: number },
 ): Diagnosis {
   const check = 'certificate';
   const days = Math.floor((validTo - now) / DAY_MS);
-  if (fault !== undefined) return refusedCertificate(origin, fault);
+  if (fault !== undefined) return refusedCertificate(origin, fault, hosts);
   const message = `The certificate of ${origin} is valid for ${days === 1 ? '1 more day' : `${days} more days`}.`;
   if (days >= SOON_DAYS) return { check, level: 'ok', message };
   return { check, level: 'warning', message, advice: 'Ask the provider when it will be renewed.' };
 }
 
-/** @param fault the code of the refusal */
-const refusedCertificate = (origin: string, fault: string): Diagnosis => ({
+/** The most hosts of a certificate that are named. */
+const MOST_HOSTS = 5;
+
+function adviceFor(fault: string, hosts: readonly string[]): string {
+  if (fault === 'CERT_HAS_EXPIRED') return 'Ask the provider to renew it.';
+  if (fault === 'CERT_NOT_YET_VALID') return 'Correct the clock of this machine, or inform the provider.';
+  if (fault === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const named = hosts.length === 0 ? '' : `: ${hosts.slice(0, MOST_HOSTS).join(', ')}${hosts.length > MOST_HOSTS ? ', …' : ''}`;
+    return `Correct the host of the address in config.yaml. It has to be one of those in the certificate${named}.`;
+  }
+  return 'Name the file of its certificate authority in tls.ca of the account, if the authority is your own. Else inform the provider.';
+}
+
+/** @param fault the code of the refusal @param hosts the hosts of the certificate, if they are known */
+const refusedCertificate = (origin: string, fault: string, hosts: readonly string[]): Diagnosis => ({
   check: 'certificate',
   level: 'problem',
   message: `The certificate of ${origin} ${FAULTS[fault] ?? `is not trusted (${fault})`}.`,
-  advice: 'Inform the provider. For a certificate authority of your own name its file in tls.ca of the account.',
+  advice: adviceFor(fault, hosts),
 });
 
 /** The certificate of the client listener. @param pem the content of its file, which was found to be valid */

@@ -12,6 +12,8 @@ export interface Certificate {
   readonly validTo: number;
   /** The code of OpenSSL or Node with which the gateway would refuse the certificate; undefined if it would accept it. */
   readonly fault: string | undefined;
+  /** The hosts that it is for, as the certificate states them. */
+  readonly hosts: readonly string[];
 }
 
 export interface Reached {
@@ -100,11 +102,12 @@ function ask(origin: string, route: EgressRoute | undefined, deadlineMs: number)
 }
 
 function certificateOf(socket: TLSSocket): { readonly certificate?: Certificate } {
-  const { valid_to } = socket.getPeerCertificate();
+  const { valid_to, subjectaltname = '' } = socket.getPeerCertificate();
   if (valid_to === undefined) return {};
   // The type is Error, but the value is the code of an error.
   const fault = socket.authorized ? undefined : String(socket.authorizationError);
-  return { certificate: { validTo: Date.parse(valid_to), fault } };
+  const hosts = [...subjectaltname.matchAll(/(?:DNS|IP Address):([\w.*:-]+)/g)].map(([, host = '']) => host);
+  return { certificate: { validTo: Date.parse(valid_to), fault, hosts } };
 }
 
 /** Matches the codes with which OpenSSL and Node refuse a certificate. */

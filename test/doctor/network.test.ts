@@ -41,6 +41,14 @@ test('a certificate is a problem if its host is another, it begins later, or its
     `problem: The certificate of ${accounts[1]} is not valid yet, or the clock of this machine is wrong.`,
     `problem: The certificate of ${accounts[2]} is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT).`,
   ]);
+  assert.deepEqual(
+    report.checks.flatMap(({ check, advice }) => (check === 'certificate' ? [advice] : [])),
+    [
+      'Correct the host of the address in config.yaml. It has to be one of those in the certificate: other.example.',
+      'Correct the clock of this machine, or inform the provider.',
+      'Name the file of its certificate authority in tls.ca of the account, if the authority is your own. Else inform the provider.',
+    ],
+  );
 });
 
 for (const [aheadMs, expected] of [
