@@ -3,6 +3,7 @@ import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
 import { costOf, priceAt, priceIn } from '../turn/costs/prices.ts';
 import type { ExpectedUsage, Spending } from '../turn/costs/spending.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
+import type { DispatchedKind } from '../turn/routes/kinds.ts';
 import type { AccountConfig, KeyConfig, PoolConfig, Prices } from '../turn/settings.ts';
 import { hasTiers } from '../turn/tiers.ts';
 import { inputTokens, outputCap } from '../turn/token-estimate.ts';
@@ -18,6 +19,11 @@ export interface AccountedTurn {
   readonly key: KeyConfig;
   readonly pool: PoolConfig;
   readonly model: ModelView | undefined;
+}
+
+/** The part of a turn that its settlement reads. */
+interface SettledTurn extends Pick<AccountedTurn, 'key' | 'pool'> {
+  readonly dispatchedKind?: Pick<DispatchedKind, 'usesNoTokens'> | undefined;
 }
 
 /** The rows of a turn that has ended. */
@@ -86,7 +92,7 @@ export class Accounting {
    * @returns the turn's cost in billionths of a US dollar
    */
   settle(
-    turn: Pick<AccountedTurn, 'key' | 'pool'>,
+    turn: SettledTurn,
     reservation: Reservation | undefined,
     { row, attempts, wasSent, served, spending, costUsd }: EndedTurn,
   ): number {
@@ -99,7 +105,7 @@ export class Accounting {
     const { key, pool } = turn;
     const prices = served ? priceAt(served, row.model ?? undefined, pool) : priceIn(pool, row.model ?? undefined);
     const costNanos = costUsd === undefined ? costOf(row, prices) : Math.round(costUsd * NANOS_PER_USD);
-    const totals = totalsOf(row, costNanos, reservation.amounts);
+    const totals = totalsOf(row, costNanos, reservation.amounts, turn.dispatchedKind?.usesNoTokens);
     const wasEstimated = reservation.amounts.tokens > 0;
     // A prewarm has no output, so it is not used for the forecast.
     if (row.model !== null && totals.output_tokens > 0 && (wasEstimated || hasTiers(pool))) {
@@ -193,10 +199,11 @@ const NO_USAGE: Estimate = { least: { tokens: 0, costNanos: 0 }, expected: { tok
 /**
  * The totals of a turn. Usage that the provider did not state is unknown, not zero (Q18): a complete reply without usage counts the amounts
  * that its turn reserved. A failed reply without usage counts nothing, whether it failed with a status or inside a stream.
+ * @param usesNoTokens whether requests of the turn's kind use no tokens, so that nothing is unknown
  */
-function totalsOf(usage: RequestRow, costNanos: number, reserved: Amounts): Totals {
+function totalsOf(usage: RequestRow, costNanos: number, reserved: Amounts, usesNoTokens = false): Totals {
   const { input_tokens, cached_input_tokens, output_tokens } = usage;
-  const unknown = input_tokens === null || output_tokens === null;
+  const unknown = !usesNoTokens && (input_tokens === null || output_tokens === null);
   const whole = usage.outcome === 'completed' || usage.outcome === 'incomplete';
   const held = unknown && whole ? reserved : undefined;
   return {

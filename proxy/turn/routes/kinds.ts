@@ -51,6 +51,8 @@ export interface DispatchedKind {
   readonly model: boolean;
   /** Whether turns of the kind use tokens, so a limit of the key reserves an estimate. */
   readonly metered: boolean;
+  /** Whether requests of the kind use no tokens at all, so that missing usage is not unknown usage (Q18). */
+  readonly usesNoTokens?: true;
   /** Whether prompt-cache locality influences the choice of the account (F8.3). */
   readonly locality: boolean;
   /** Whether clients may use response ids and ciphertext of the reply in later turns (Q10). */
@@ -115,7 +117,7 @@ const passed = {
   path: 'forward',
 } as const;
 
-const file = { ...passed, methods: ['POST'], reply: 'whole', path: 'files' } as const;
+const file = { ...passed, methods: ['POST'], reply: 'whole', path: 'files', usesNoTokens: true } as const;
 
 /** A kind whose model need not be in the catalog, because a model of the catalog hosts it. */
 const hosted = { ...turn, model: false, locality: false, continues: false } as const;

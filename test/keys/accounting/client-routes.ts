@@ -31,6 +31,8 @@ export interface ClientRoute {
   readonly streams: boolean;
   /** Whether usage is reserved, and estimated if it is not stated. */
   readonly metered: boolean;
+  /** Whether its requests use no tokens, so that nothing of them is unknown. */
+  readonly usesNoTokens?: true;
   /** The model under which a turn is settled; null for a turn without one. */
   readonly model: (asked: Asked, pool: string) => string | null;
   /** Whether a model of the Pool's catalog serves the turn, so that the model is a label of metrics. */
@@ -111,6 +113,7 @@ const publicImage = { ...image, model: (_: Asked, pool: string) => (pool === 'te
 const unmetered = { metered: false, hosted: false, parts: 'none', carrier: 'http', streams: false } as const;
 const audio = { ...unmetered, model: () => 'gpt-4o-transcribe' } as const;
 const opaque = { ...unmetered, shape: 'opaque', model: () => null } as const;
+const uploaded = { ...opaque, usesNoTokens: true } as const;
 
 const NATIVE = '/backend-api/agent/responses';
 const NATIVE_IMAGES = '/backend-api/agent/images/generations';
@@ -190,9 +193,9 @@ export const ROUTES = {
     path: '/v1/audio/transcriptions',
     send: ({ prompt }) => sound(prompt.text, ['response_format', 'text']),
   },
-  'native file': { ...opaque, path: '/backend-api/files', send: ({ prompt }) => ({ body: fileOf(prompt.text) }) },
+  'native file': { ...uploaded, path: '/backend-api/files', send: ({ prompt }) => ({ body: fileOf(prompt.text) }) },
   'public file': {
-    ...opaque,
+    ...uploaded,
     path: '/v1/files',
     send: ({ prompt }) => ({
       body: formOf([

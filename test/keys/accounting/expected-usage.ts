@@ -38,6 +38,7 @@ export interface SettledTurn {
   readonly pool: string;
   readonly model: string | null;
   readonly hosted: boolean;
+  readonly usesNoTokens: boolean;
   readonly settled: Settled;
   /** The estimated tokens of the prompt; undefined if they are unknown, so nothing is estimated or reserved. */
   readonly inputEstimate: number | undefined;
@@ -53,7 +54,7 @@ export interface SettledTurn {
 const DAY_MS = 86_400_000;
 
 export function entryOf(turn: SettledTurn): Entry {
-  const { key, pool, model, hosted, settled, inputEstimate, reservedOutput, reserves, prices = FREE, begins, at } = turn;
+  const { key, pool, model, hosted, usesNoTokens, settled, inputEstimate, reservedOutput, reserves, prices = FREE, begins, at } = turn;
   const tokens = tokensOf(settled, inputEstimate);
   const { input, cached, output } = tokens;
   const unknown = input === null || output === null;
@@ -69,7 +70,7 @@ export function entryOf(turn: SettledTurn): Entry {
     at,
     sums: {
       requests: 1,
-      unknown: unknown ? 1 : 0,
+      unknown: unknown && !usesNoTokens ? 1 : 0,
       input_tokens: input ?? 0,
       cached_input_tokens: cached ?? 0,
       output_tokens: output ?? 0,

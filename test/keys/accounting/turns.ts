@@ -85,6 +85,7 @@ function enteredAt(at: number, { planned, route, key, asked, begins }: Turn): En
     pool,
     model,
     hosted: route.hosted,
+    usesNoTokens: route.usesNoTokens === true,
     settled: delivery.settled,
     inputEstimate: route.metered ? inputEstimate(asked.prompt) : undefined,
     reservedOutput: reservedOutput(asked),

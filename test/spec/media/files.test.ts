@@ -183,6 +183,16 @@ describe('the compatible routes', () => {
     assert.deepEqual([row?.endpoint, row?.account, row?.outcome, row?.input_tokens], ['/v1/files', 'NORTH', 'completed', null]);
   });
 
+  test('[Q18] a file uses no tokens, so its usage is known', async () => {
+    const sums = async (): Promise<readonly number[]> => {
+      const rows = await gate.usageRows();
+      return [rows.reduce((sum, { requests }) => sum + requests, 0), rows.reduce((sum, { unknown }) => sum + unknown, 0)];
+    };
+    const [requests = 0, unknown] = await sums();
+    assert.equal((await upload(gate)).status, 200);
+    assert.deepEqual(await sums(), [requests + 1, unknown]);
+  });
+
   test('[D7] [Q3] an account may create with 201 and finalise with 202: the client gets the file with 200', async () => {
     await using service = await uploadService((request, response) => void request.resume().on('end', () => response.end()));
     const { file_id } = (await gate.send(FILES, { body: METADATA })).json;
