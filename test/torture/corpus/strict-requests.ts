@@ -22,9 +22,9 @@ export interface StrictReading {
   readonly begun: StrictRequest | undefined;
 }
 
-/** The accepted methods, without those that a proxy must not serve. */
-const METHODS: ReadonlySet<string> = new Set(ALL_METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'));
-const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+/** The accepted methods. CONNECT asks for a tunnel, which only a proxy makes. */
+const METHODS: ReadonlySet<string> = new Set(ALL_METHODS.filter((method) => method !== 'CONNECT'));
+const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
 /** Matches a request line. Several spaces are accepted as white space between words (RFC 9112, 3). */
 const LINE = /^([A-Z-]+) +(\/[\x21-\x7e]*) HTTP\/1\.([01])$/;
 const HEADER = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[\t ]*([\t\x20-\x7e\x80-\xff]*?)[\t ]*$/;

@@ -66,10 +66,7 @@ const VERSIONS = new Set(['1.0', '1.1']);
 export const OTHER_VERSION = new Refusal('invalid_request', { status: 505, message: 'Only HTTP/1.1 and HTTP/1.0 are supported.' });
 
 /** Methods without a body. A forwarder that drops the length of a body would send it as a second request. */
-const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
-
-/** Methods that a proxy must not serve. */
-const REFUSED = new Set(['CONNECT', 'TRACE']);
+const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
 
 const refuse = (message: string): Refusal => new Refusal('invalid_request', { message });
 
@@ -84,7 +81,6 @@ export function checkFraming(request: IncomingMessage): void {
   connection.version ??= httpVersion;
   // The first line of a connection was checked before the parser. A later request of RTSP/1.0 looks like one of HTTP/1.0.
   if (connection.version !== httpVersion) throw OTHER_VERSION;
-  if (REFUSED.has(method)) throw refuse('This method is not served.');
   if (!url.startsWith('/')) throw refuse('The request target must be in origin form.');
   let hosts = 0;
   let seen: string | undefined;
