@@ -30,6 +30,7 @@ import type { Attempted, ReplyContext, Verdict } from './reply/reply-context.ts'
 import type { AttemptObservers } from './reply/reply-observers.ts';
 import { WholeReply } from './reply/whole-reply.ts';
 import type { Composed } from './request/compose.ts';
+import { stoppedRefusal } from './stopped-turn.ts';
 
 /** What all attempts of a turn have in common. */
 interface Common extends Confidential {
@@ -209,12 +210,27 @@ export abstract class Attempt implements RepliedAttempt, ReplyHandler<EventReade
   }
 
   #gone(): void {
+    if (this.client.isStopped) {
+      this.#stop();
+      return;
+    }
     const reply = this.reply;
     // The pipe distinguishes a client that left from an account that died, and ends both sides.
     if (this.#isPiping || (reply instanceof EventReply && reply.left())) return;
     this.#sending?.abort();
     reply?.abandon();
     this.settle({ kind: 'gone', shown: reply?.shown ?? false });
+  }
+
+  /** Ends the attempt, because the gateway stops. */
+  #stop(): void {
+    // A reply that is piped breaks off with its request.
+    if (this.#isPiping) this.#sending?.abort();
+    else if (!(this.reply instanceof EventReply && this.reply.stop())) {
+      this.#sending?.abort();
+      this.reply?.abandon();
+      this.settle({ kind: 'refused', refusal: stoppedRefusal(this.turn), outcome: 'cut' });
+    }
   }
 }
 

@@ -85,10 +85,12 @@ export interface Client {
   /** Pipes a reply to the client. */
   pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd>;
   /**
-   * Calls `left` once if the client leaves before its answer is complete. The returned function cancels that. A client that may reconnect
-   * has not left while its connection is down (Q29).
+   * Calls `left` if the client leaves before its answer is complete, or if the gateway stops its turn. The returned function cancels that. A
+   * client that may reconnect has not left while its connection is down (Q29).
    */
   onGone(left: () => void): () => void;
+  /** Whether the gateway has stopped the turn, because the time of its drain has passed. The client may still be connected. */
+  readonly isStopped?: boolean;
 }
 
 /** The interface of a turn's client for the runner. */

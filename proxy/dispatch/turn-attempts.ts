@@ -21,6 +21,7 @@ import type { DispatchEnd, Dispatched, DispatchRequest } from './request/dispatc
 import type { NextStep } from './retries/next-step.ts';
 import { repeatAt } from './retries/same-account.ts';
 import { TurnProgress } from './retries/turn-progress.ts';
+import { endOfWait } from './stopped-turn.ts';
 import { TurnTiers } from './tiers/turn-tiers.ts';
 import { anchorNotFound, turnSocketOf } from './turn-socket.ts';
 import { unanswered, unchosen } from './unanswered.ts';
@@ -80,7 +81,7 @@ export class TurnAttempts {
       let next: NextStep = 'choose';
       while (!end) {
         const lease: Exclude<NextStep, 'choose'> = await (next === 'choose' ? this.#choose() : next);
-        if (lease === 'gone') end = this.#gone({ shown: false });
+        if (lease === 'gone') end = endOfWait(turn, client, this.#services.counters);
         else if (lease === 'end') {
           this.#goesOn = progress.goesOn(failures.at(-1) as Failure);
           end = unanswered(progress, this.#services);
@@ -109,7 +110,7 @@ export class TurnAttempts {
             this.#tiers?.release();
             next = await this.#services.steps.after(progress, verdict.failure, status, lease.account);
           } else if (verdict.kind === 'gone') end = this.#gone(verdict);
-          else if (verdict.kind === 'done') {
+          else if (verdict.kind === 'done' || verdict.kind === 'stopped') {
             const stored = turn.pendingWrites?.whenStored(turn, this.#services.counters);
             if (stored) await stored;
             end = { kind: 'ended', ending: verdict.ending, close: verdict.close };

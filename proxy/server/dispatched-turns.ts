@@ -7,13 +7,14 @@ import { chainedAttempts } from '../dispatch/chained-attempts.ts';
 import type { TurnClient } from '../dispatch/client.ts';
 import type { DispatchServices } from '../dispatch/dispatch-services.ts';
 import type { ChainedRequest, DispatchEnd, DispatchedTurn, DispatchRequest, Payload } from '../dispatch/request/dispatch-request.ts';
+import { endOfWait } from '../dispatch/stopped-turn.ts';
 import { TurnAttempts } from '../dispatch/turn-attempts.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import { type Attempts, clientGone } from '../turn/reply/turn-result.ts';
+import type { Attempts } from '../turn/reply/turn-result.ts';
 import { fallbacksOf } from '../turn/routes/fallbacks.ts';
 import type { Answer } from '../turn/surface.ts';
 import { asksForCompaction } from '../turn/trigger-item.ts';
@@ -71,10 +72,7 @@ export class DispatchedTurns {
     const { expected, payload: sent } = reserved;
     const entering = slotFor(turn, client, this.#services.capacity.admission);
     const slot = entering instanceof Promise ? await entering : entering;
-    if (!slot) {
-      this.#services.counters.add('client_gone');
-      return { kind: 'ended', ending: clientGone({ shown: false }) };
-    }
+    if (!slot) return endOfWait(turn, client, this.#services.counters);
     const request: DispatchRequest = {
       turn,
       payload: sent,

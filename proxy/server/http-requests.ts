@@ -19,7 +19,7 @@ import {
 import type { Cors } from '../clients/http/connections/cors.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
 import { asksForWebsocket } from '../clients/websocket/handshake.ts';
-import { Refusal, refusalOf } from '../turn/errors/refusal.ts';
+import { gatewayStops, Refusal, refusalOf } from '../turn/errors/refusal.ts';
 import { LiveTurn } from '../turn/live-turn.ts';
 import { type Match, NO_ROUTE } from '../turn/routes/route-table.ts';
 import type { TurnHost } from '../turn/turn-host.ts';
@@ -157,7 +157,7 @@ export class HttpRequests {
     }
     if (!this.#draining) return found;
     counters.add('drain_refused');
-    return { ...found, refusal: new Refusal('server_is_overloaded') };
+    return { ...found, refusal: gatewayStops() };
   }
 
   #turn({ method = '', url = '', headers, socket }: IncomingMessage, { route, params }: Match, generation: Generation): LiveTurn {

@@ -30,7 +30,9 @@ const TIMEOUT_CHECK_MS = 1_000;
 
 /** The interval at which idle connections are closed during a stop. */
 const SWEEP_MS = 50;
-/** The time in which turns that were cut write their rows. */
+/** The time in which clients can read the end of a reply that was cut. */
+const LAST_WORDS_MS = 250;
+/** The time in which turns whose connections were ended write their rows. */
 const LAST_ROWS_MS = 250;
 
 export class PublicListener {
@@ -97,7 +99,8 @@ export class PublicListener {
   }
 
   /**
-   * Refuses new turns, waits until the running ones have ended, and cuts the rest after `ms`.
+   * Refuses new turns, and waits until the running ones have ended. After `ms` the rest are cut: their clients get the error that ends their
+   * replies, and lose their connections if they do not read it.
    * @param others whether other nodes take new connections. If so, this node accepts none from now on. If not, each new turn gets a 503.
    */
   async drain(ms: number, others: boolean): Promise<void> {
@@ -106,17 +109,21 @@ export class PublicListener {
     this.websockets.drain();
     for (const { latest } of this.#connections) if (latest) endConnectionAfter(latest);
     const stopped = Promise.withResolvers<void>();
-    const hardStop = setTimeout(() => {
-      this.#servers.closeAll();
-      this.websockets.destroy();
-      setTimeout(stopped.resolve, LAST_ROWS_MS);
+    let timer = setTimeout(() => {
+      for (const connection of this.#connections) connection.stop();
+      this.websockets.stopTurns();
+      timer = setTimeout(() => {
+        this.#servers.closeAll();
+        this.websockets.destroy();
+        timer = setTimeout(stopped.resolve, LAST_ROWS_MS);
+      }, LAST_WORDS_MS);
     }, ms);
     await Promise.race([this.#runner.running.idle(), stopped.promise]);
     const closed = refusing ?? this.#servers.close();
     const sweep = setInterval(() => this.#sweep(), SWEEP_MS);
     await Promise.race([closed, stopped.promise]);
     clearInterval(sweep);
-    clearTimeout(hardStop);
+    clearTimeout(timer);
     this.#connections.stop();
   }
 

@@ -7,6 +7,7 @@ import type { TurnClient } from '../dispatch/client.ts';
 import type { DispatchServices } from '../dispatch/dispatch-services.ts';
 import type { CloseReply } from '../dispatch/reply/reply-context.ts';
 import type { DispatchedTurn } from '../dispatch/request/dispatch-request.ts';
+import { endOfWait, stoppedRefusal } from '../dispatch/stopped-turn.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
@@ -53,7 +54,8 @@ export class TurnRunner {
       served = isDispatched(turn) ? await this.#dispatched.run(turn, client, unsettled) : await this.#answer(turn, client);
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
-      served = { kind: 'refused', refusal: refusalOf(thrown) };
+      // A body that has not arrived when the gateway stops is not the client's fault.
+      served = { kind: 'refused', refusal: client.isStopped ? stoppedRefusal(turn) : refusalOf(thrown) };
     }
     const measuring = served.kind === 'refused' ? turn.measure(served.refusal) : undefined;
     if (measuring) await measuring;
@@ -97,7 +99,7 @@ export class TurnRunner {
     if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
     const entering = slotFor(turn, client, this.#services.capacity.admission);
     const slot = entering instanceof Promise ? await entering : entering;
-    if (!slot) return { kind: 'ended', ending: clientGone({ shown: false }) };
+    if (!slot) return endOfWait(turn, client, this.#services.counters);
     try {
       return { kind: 'answered', answer: await handler(turn, client) };
     } finally {
@@ -185,7 +187,10 @@ function closing(
       const refusal = turn.shown(served.refusal);
       const { shown } = client;
       const kind = outcome ?? (attempts.rows.length > 0 ? 'failed' : 'refused');
-      const ending = client.gone ? clientGone({ shown }) : { outcome: { kind, shown }, status: refusal.status, code: refusal.loggedCode };
+      const ending =
+        client.gone && !client.isStopped
+          ? clientGone({ shown })
+          : { outcome: { kind, shown }, status: refusal.status, code: refusal.loggedCode };
       return { ending, write: () => client.refuse(refusal) };
     }
   }

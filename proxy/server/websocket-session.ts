@@ -9,7 +9,7 @@ import type { ResumableClient } from '../clients/websocket/resumable-client.ts';
 import { type BrokenLimit, WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
 import type { ForwardedMessage } from '../nodes/forwarded-frame.ts';
 import { Forwarding } from '../nodes/forwarding.ts';
-import { Refusal } from '../turn/errors/refusal.ts';
+import { gatewayStops, Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { ModeDecision } from '../turn/turn.ts';
 import { type ClientUpgrade, UNUSABLE_KEY } from './client-upgrade.ts';
@@ -121,7 +121,7 @@ export class WebsocketSession {
     const turn = this.turnIn(frame instanceof Refusal ? undefined : frame.mode);
     if (!turn || natives.isDraining) {
       counters.add('drain_refused');
-      this.#refuse(new Refusal(turn ? 'server_is_overloaded' : 'unknown_endpoint'), frame);
+      this.#refuse(turn ? gatewayStops() : new Refusal('unknown_endpoint'), frame);
       return;
     }
     if (this.#forwarding) this.#forwarding.send(forwardedMessage(turn, frame));

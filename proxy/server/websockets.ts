@@ -10,7 +10,7 @@ import { CLOSE } from '../clients/websocket/close-codes.ts';
 import { type Handshake, shakeHands } from '../clients/websocket/handshake.ts';
 import type { WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
 import type { Hop, HopRefusal } from '../nodes/hop-listener.ts';
-import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
+import { gatewayStops, Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { type Match, NO_ROUTE } from '../turn/routes/route-table.ts';
 import type { PoolConfig } from '../turn/settings.ts';
@@ -82,7 +82,7 @@ export class Websockets {
     const { turn } = upgrade;
     try {
       turn.rules.admit();
-      if (this.#natives.isDraining) throw new Refusal('server_is_overloaded');
+      if (this.#natives.isDraining) throw gatewayStops();
       const overloaded = overload.refusal(turn.at);
       if (overloaded) throw overloaded;
       if (!speaks(turn.pool, generation, support)) throw upgradeRequired();
@@ -117,6 +117,11 @@ export class Websockets {
   drain(): void {
     this.#natives.drain();
     for (const session of this.#sessions.values()) session.endAfterTurn(CLOSE.goingAway, 'the gateway stops');
+  }
+
+  /** Stops the turns that still run. Their clients get the end of their replies. */
+  stopTurns(): void {
+    for (const session of this.#sessions.values()) session.client?.stop();
   }
 
   /** Gives up the sessions of this node, which has no more turns. */

@@ -141,7 +141,8 @@ export interface SafeFields {
   cost_usd: number;
   /** Milliseconds that the turn ran without a connected client. */
   detached_ms: number;
-  error_class: 'full_upstream_rejection' | UpstreamErrorClass;
+  /** `gateway_stopped`: the time of a drain had passed, so neither the account nor the client ended the turn. */
+  error_class: 'full_upstream_rejection' | 'gateway_stopped' | UpstreamErrorClass;
   upstream_error_param: string;
   reason_class: 'max_frame_size_exceeded' | 'timeout';
   payload_compression: PayloadCompression;
@@ -277,4 +278,6 @@ export interface Outcome {
   readonly kind: OutcomeKind;
   /** Whether anything irrevocable was sent to the client. */
   readonly shown: boolean;
+  /** Whether the gateway cut the reply, because the time of its drain had passed. */
+  readonly stopped?: true;
 }

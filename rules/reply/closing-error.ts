@@ -11,6 +11,7 @@ export const closingError = rule({
   routes: COMPATIBLE_TURNS,
   end(outcome) {
     if (outcome.kind !== 'cut' || !outcome.shown) return undefined;
-    return [new Refusal('server_error', { status: 502, message: 'The reply broke off before it was complete.' })];
+    const message = outcome.stopped ? 'The gateway stopped before the reply was complete.' : 'The reply broke off before it was complete.';
+    return [new Refusal('server_error', { status: 502, message })];
   },
 });

@@ -18,6 +18,7 @@ import { type ParsedBody, parseBody, parseLargeBody } from './bodies/json-body.t
 import { bodyOfForm, readForm } from './bodies/multipart-form.ts';
 import { askForBody, type BodyOptions, readBody } from './bodies/request-body.ts';
 import { checkUpload, openUpload } from './bodies/upload.ts';
+import { connectionOf } from './connections/client-connection.ts';
 import { CollectSink, ItemCollector } from './replies/collect-sink.ts';
 import { pipeAnswer } from './replies/piped-answer.ts';
 import { breakOff, writeAnswer, writeRefusal } from './replies/write-answer.ts';
@@ -80,6 +81,10 @@ export class HttpClient implements TurnClient {
   /** Whether the client left. A client that ended its side before the end of its body counts as left, although it might still read. */
   get gone(): boolean {
     return this.#response.destroyed || (this.#request.socket.readableEnded && !this.#request.complete);
+  }
+
+  get isStopped(): boolean {
+    return connectionOf(this.#request.socket).isStopped;
   }
 
   /** Reads the body that the route's kind accepts: JSON, or a form as JSON. @throws Refusal */
@@ -197,7 +202,8 @@ export class HttpClient implements TurnClient {
 
   onGone(left: () => void): () => void {
     const response = this.#response;
-    if (response.destroyed) {
+    const connection = connectionOf(this.#request.socket);
+    if (response.destroyed || connection.isStopped) {
       left();
       return () => undefined;
     }
@@ -205,7 +211,11 @@ export class HttpClient implements TurnClient {
       if (!response.writableFinished) left();
     };
     response.on('close', closed);
-    return () => response.off('close', closed);
+    const cancelStop = connection.onStop(left);
+    return () => {
+      response.off('close', closed);
+      cancelStop();
+    };
   }
 }
 

@@ -30,6 +30,7 @@ export class FrameClient implements TurnClient {
   #connection: WebsocketConnection | undefined;
   #unwatch: () => void = () => undefined;
   #gone = false;
+  #isStopped = false;
   #bodyBytes = 0;
   #isLarge = false;
   /** The frame whose members a further response inherits; undefined before it was read. */
@@ -84,6 +85,16 @@ export class FrameClient implements TurnClient {
     return this.#gone;
   }
 
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** Stops the turn, because the time of a drain has passed. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#endWaits();
+  }
+
   /** The frame without its type and its lane. It can be read once. @throws Refusal */
   async json(): Promise<Body> {
     const frame = this.#frame;
@@ -135,7 +146,7 @@ export class FrameClient implements TurnClient {
   }
 
   onGone(left: () => void): () => void {
-    if (this.#gone) {
+    if (this.#gone || this.#isStopped) {
       left();
       return () => undefined;
     }
@@ -175,6 +186,10 @@ export class FrameClient implements TurnClient {
   /** Called when the client will not see the rest of its turn. */
   protected leave(): void {
     this.#gone = true;
+    this.#endWaits();
+  }
+
+  #endWaits(): void {
     const left = [...this.#left];
     this.#left.clear();
     for (const each of left) each();

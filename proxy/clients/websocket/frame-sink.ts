@@ -59,15 +59,15 @@ export class FrameSink implements Sink {
     if (kind === 'cut' && !this.shown) throw refusal();
   }
 
-  close(closing: readonly (Event | Refusal)[], { kind }: Outcome): void {
+  close(closing: readonly (Event | Refusal)[], { kind, stopped }: Outcome): void {
     for (const last of closing) {
       if (last instanceof Refusal) this.#output.write('error', this.encoded(frameDataOf(last)));
       else this.event(last);
     }
     this.#output.ended(kind);
     this.flush();
-    // Without a terminal event the client would wait for one.
-    if (kind === 'cut' && !closing.some((last) => last instanceof Refusal)) this.#output.breakOff();
+    // Without a terminal event the client would wait for one. A gateway that stops closes the connection after the turn (Q28).
+    if (kind === 'cut' && !stopped && !closing.some((last) => last instanceof Refusal)) this.#output.breakOff();
   }
 
   cut(): void {

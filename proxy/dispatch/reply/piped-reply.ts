@@ -6,6 +6,7 @@ import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Head } from '../../turn/turn.ts';
 import type { StreamReader } from '../../upstream/carriers/carrier.ts';
 import type { Client } from '../client.ts';
+import { stoppedReply } from '../stopped-turn.ts';
 import type { ReplyContext } from './reply-context.ts';
 
 export interface PipedReplyOptions {
@@ -64,6 +65,10 @@ export class PipedReply implements StreamReader {
     const endUpload = (): void => context.endUpload();
     const options = { status, headers, idleMs: this.#idleMs, endUpload };
     const end = await this.#client.pipe(reply, options);
+    if (end !== 'complete' && this.#client.isStopped) {
+      context.settle(stoppedReply(turn, status));
+      return;
+    }
     if (end === 'gone') {
       context.settle({ kind: 'gone', shown: true });
       return;

@@ -64,6 +64,8 @@ export type Verdict =
       readonly outcome?: OutcomeKind;
       readonly failure?: Failure | undefined;
     }
+  /** The gateway stops. The client gets a reply that is cut, and no account is at fault. */
+  | { readonly kind: 'stopped'; readonly ending: Ending; readonly close: CloseReply; readonly failure?: undefined }
   /** The client left. */
   | { readonly kind: 'gone'; readonly shown: boolean; readonly failure?: undefined };
 

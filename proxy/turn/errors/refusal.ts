@@ -176,6 +176,9 @@ export const noEligibleAccount = (retryAfterMs: number | undefined): Refusal =>
 export const upgradeRequired = (): Refusal =>
   new Refusal('websocket_upgrade_required', { headers: { connection: 'Upgrade', upgrade: 'websocket' } });
 
+/** The refusal of a gateway that stops. Another gateway, or this one after its start, can take the request. */
+export const gatewayStops = (): Refusal => new Refusal('server_is_overloaded', { message: 'The gateway is stopping. Try again shortly.' });
+
 /** Asks the client to send its full context again. A header with the deployment's word repeats the message (F8.2). */
 export const restartRequired = (agent: string, message?: string): Refusal =>
   new Refusal('continuation_requires_restart', {

@@ -28,6 +28,9 @@ export class ClientConnection {
   #secret: string | undefined;
   #keys: KeyLookup | undefined;
   #key: KeyConfig | undefined;
+  #isStopped = false;
+  /** Called when the turns of the connection are stopped. */
+  readonly #stops: (() => void)[] = [];
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -37,6 +40,26 @@ export class ClientConnection {
   get isAnswered(): boolean {
     const { latest } = this;
     return !latest || latest.writableFinished || (latest.writableEnded && latest.socket !== null);
+  }
+
+  /** Whether the gateway no longer waits for the turns of the connection. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** Calls `stop` when the turns of the connection are stopped. Returns a function that cancels this. */
+  onStop(stop: () => void): () => void {
+    this.#stops.push(stop);
+    return () => {
+      const at = this.#stops.indexOf(stop);
+      if (at !== -1) this.#stops.splice(at, 1);
+    };
+  }
+
+  /** Stops the turns of the connection, because the time of a drain has passed. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const each of this.#stops.splice(0)) each();
   }
 
   keyOf(secret: string, keys: KeyLookup): KeyConfig | undefined {

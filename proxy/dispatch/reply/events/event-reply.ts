@@ -9,6 +9,7 @@ import type { Sink } from '../../../turn/reply/sink.ts';
 import { endOf, isCancellation, type ReplyEnd } from '../../../turn/reply/terminal-event.ts';
 import type { Head, OutcomeKind } from '../../../turn/turn.ts';
 import type { ByteReader, EventReader } from '../../../upstream/carriers/carrier.ts';
+import { stoppedReply } from '../../stopped-turn.ts';
 import type { ReplyContext, Verdict } from '../reply-context.ts';
 import type { CheckedEvents } from './checked-events.ts';
 import { EventRelay, type RelayedReply } from './event-relay.ts';
@@ -129,6 +130,19 @@ export class EventReply implements EventReader, RelayedReply {
     if (this.#state !== 'relaying' || this.#end === undefined || this.#sink.collects || !this.#relay.isWritten) return false;
     this.#context.sending.abort();
     this.#finish(this.#end, 'close');
+    return true;
+  }
+
+  /**
+   * Ends a reply of which the client has seen a part, because the gateway stops. After a terminal event nothing is missing.
+   * @returns whether the reply is over. Otherwise nothing was shown, and the caller settles the attempt.
+   */
+  stop(): boolean {
+    const { sending, turn } = this.#context;
+    if (this.#state !== 'relaying' || (this.#end === undefined && !this.shown)) return false;
+    sending.abort();
+    if (this.#end === undefined) this.#settle(stoppedReply(turn, this.#head.status, this.#sink));
+    else this.#finish(this.#end, 'close');
     return true;
   }
 
