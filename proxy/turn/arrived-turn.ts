@@ -29,7 +29,6 @@ export class ArrivedTurn {
   #sealedBytes = 0;
   #clientVersion: { readonly stated: StatedVersion | undefined } | undefined;
   readonly #keyOf: Arrival['keyOf'];
-  readonly #routeKind: Arrival['route']['kind'];
   readonly #host: TurnHost;
 
   constructor(arrival: Arrival, generation: TurnConfiguration, host: TurnHost) {
@@ -48,7 +47,6 @@ export class ArrivedTurn {
     this.generation = generation;
     this.services = services;
     this.#keyOf = arrival.keyOf;
-    this.#routeKind = kind;
     this.#host = host;
   }
 
@@ -116,7 +114,7 @@ export class ArrivedTurn {
   }
 
   get credentials(): readonly string[] {
-    return this.surface.credentials(this.headers, this.#routeKind);
+    return this.surface.credentials(this.headers);
   }
 
   /** The headers of every answer that state the id of its row. */

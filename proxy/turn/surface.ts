@@ -7,7 +7,7 @@ import type { Confidential } from './errors/sanitise.ts';
 import type { JsonObject } from './json/json.ts';
 import type { HeldBytes } from './reply/held-bytes.ts';
 import type { Sink } from './reply/sink.ts';
-import type { RouteKind, SurfaceName } from './routes/kinds.ts';
+import type { SurfaceName } from './routes/kinds.ts';
 import type { WireWords } from './settings.ts';
 import type { Body, Event, Headers, Turn, Work } from './turn.ts';
 import type { AnswerHeaderOptions } from './wire/headers.ts';
@@ -100,11 +100,8 @@ export interface Surface<Memory = unknown> {
   readonly claim?: Claim;
   /** The names of the headers that state the id of the request's row. */
   readonly idHeaders: readonly string[];
-  /**
-   * The texts in the request's headers that may be the key's secret, in the order in which they are tried.
-   * @param kind undefined for a request that no row serves
-   */
-  credentials(headers: Headers, kind: RouteKind | undefined): readonly string[];
+  /** The texts in the request's headers that may be the key's secret, in the order in which they are tried. */
+  credentials(headers: Headers): readonly string[];
   /**
    * Replaces the client's request with one of the Responses API. It runs before every rule that reads more of the body than its model.
    * Absent if clients of the surface write Responses requests themselves.

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../turn/json/json.ts';
 import { surface } from '../../turn/surface.ts';
 import type { Body, Turn } from '../../turn/turn.ts';
 import { traceHeaders } from '../../turn/wire/headers.ts';
-import { keySecrets, publicSurface, shownError } from '../public/public-surface.ts';
+import { bearerSecrets, publicSurface, shownError } from '../public/public-surface.ts';
 import { modelObject, modelPage } from './message-models.ts';
 import { estimatedTokens, tokensOfMessages } from './message-tokens.ts';
 import { failureType, isTooLong, MessagesRefusal, outOfQuota, tooLong, tooManyOutput } from './messages-error.ts';
@@ -24,7 +24,11 @@ export const messagesSurface = surface<MessagesRequest>({
   modelPage,
   modelObject,
   countTokens,
-  credentials: keySecrets,
+  // The first known secret counts, so that a key of another vendor in the other header does no harm (AM7).
+  credentials: (headers) => {
+    const { 'x-api-key': key } = headers;
+    return key === undefined ? bearerSecrets(headers) : [...bearerSecrets(headers), key];
+  },
   decode: messagesRequest,
   requestHeaders: traceHeaders,
   answerHeaders: () => ({}),

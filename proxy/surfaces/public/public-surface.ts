@@ -5,7 +5,6 @@ import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
 import { errorEvent, Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { type Confidential, publicEnd, publicError, publicFailure } from '../../turn/errors/sanitise.ts';
 import { asList } from '../../turn/json/json.ts';
-import type { RouteKind } from '../../turn/routes/kinds.ts';
 import { surface } from '../../turn/surface.ts';
 import type { Event, Headers } from '../../turn/turn.ts';
 import { bearerToken } from '../../turn/wire/bearer-token.ts';
@@ -18,15 +17,6 @@ export function bearerSecrets(headers: Headers): readonly string[] {
   const token = bearerToken(headers);
   return token === undefined ? [] : [token];
 }
-
-/** The key as a Bearer token and as `x-api-key`. A key of another vendor in one of them does no harm, because the first known one counts. */
-export function keySecrets(headers: Headers): readonly string[] {
-  const { 'x-api-key': key } = headers;
-  return key === undefined ? bearerSecrets(headers) : [...bearerSecrets(headers), key];
-}
-
-/** The lists of models belong to two surfaces. A version of Messages changes the shape of the list, but not who may read it (AM2, AM7). */
-const LISTS: ReadonlySet<RouteKind | undefined> = new Set<RouteKind>(['models', 'model']);
 
 /** Statuses of a provider that have the same meaning for an SDK. */
 const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409, 413, 422]);
@@ -53,7 +43,7 @@ function publicRefusalEvent({ error }: Failure, { error: { type, resets_at } }: 
 export const publicSurface = surface({
   name: 'public',
   idHeaders: ['x-request-id'],
-  credentials: (headers, kind) => (LISTS.has(kind) ? keySecrets(headers) : bearerSecrets(headers)),
+  credentials: bearerSecrets,
   requestHeaders: publicRequestHeaders,
   answerHeaders: publicAnswerHeaders,
   agentProtocol: false,

@@ -96,7 +96,7 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
   const noted: Partial<SafeFields> = {};
   return {
     names: undefined,
-    credentials: SURFACES[KINDS[kind].surface].credentials(options.headers ?? {}, kind),
+    credentials: SURFACES[KINDS[kind].surface].credentials(options.headers ?? {}),
     decode(work) {
       this.names = SURFACES[KINDS[kind].surface].decode?.(work, this)?.names;
     },
