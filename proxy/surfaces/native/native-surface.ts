@@ -27,7 +27,9 @@ export const nativeSurface = surface({
 
   endOf: cleanEnd,
 
-  failureEvent(data, failure, known, options) {
+  failureEvent(stated, failure, known, options) {
+    // Some servers state the type of an error only in the name of its event.
+    const data = stated.type === undefined && !isObject(stated.response) ? { type: 'error', ...stated } : stated;
     const event = blamesAccount(failure)
       ? frameDataOf(new Refusal('upstream_error'))
       : failure.isForeign && data.type === 'error'

@@ -83,6 +83,9 @@ export const publicSurface = surface({
     if (shown === undefined || !SHARED_STATUSES.has(shown) || (error.message === null && error.code === null)) {
       return new Refusal('upstream_error');
     }
-    return new RelayedRefusal(shown, { ...publicError(error, known), type: 'invalid_request_error' }, loggedCode(error.code));
+    const stated = publicError(error, known);
+    // The word stands for an error inside a reply that states no code. In the error table it has another status (AA63).
+    const code = stated.code === 'upstream_error' ? null : stated.code;
+    return new RelayedRefusal(shown, { ...stated, type: 'invalid_request_error', code }, loggedCode(error.code));
   },
 });

@@ -238,6 +238,26 @@ describe('the client gets it', () => {
     });
   });
 
+  test('[AA63] [AM11] [AM16] an error inside a 200 that blames the request is a refusal of it, without a code of another status', async () => {
+    const failed = `data: ${JSON.stringify({ error: { code: 400, message: 'No.' } })}\n\n`;
+    const answer = answers(200, failed, { 'content-type': 'text/event-stream' });
+    first.next.push(answer, answer);
+    const open = await turn();
+    assert.deepEqual([open.status, open.json.error.type, open.json.error.code], [400, 'invalid_request_error', null]);
+    const body = { model: 'model-a', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
+    const { status, json } = await gate.send('/v1/messages', { body });
+    assert.deepEqual([status, json.error.type, json.error.message], [400, 'invalid_request_error', 'No.']);
+  });
+
+  test('[RB21] [AA59] a native client gets response.failed of an error whose type is only the name of its event', async () => {
+    const answer = answers(200, 'event: error\ndata: {"message":"No."}\n\n', { 'content-type': 'text/event-stream' });
+    first.next.push(answer);
+    second.next.push(answer);
+    const { status, text } = await gate.send(NATIVE, { body: turnBody('hi') });
+    const { type, response } = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}');
+    assert.deepEqual([status, type, response?.status, response?.error.message], [200, 'response.failed', 'failed', 'No.'], text);
+  });
+
   test('[AA59] an error inside a 200 goes to another account before output, and to the client after it', async () => {
     const broken = { type: 'error', error: { code: 429, message: 'slow down' } };
     const [created, progress] = textEvents('x');
