@@ -51,7 +51,7 @@ const TRIES = 3;
 /** The longest that a turn waits for its reservation, with all tries. */
 const RESERVE_MS = 2_000;
 
-/** The longest that a refusal waits for settlements that may make room. */
+/** The longest that a refusal waits for settlements that may make room, and a read of the limits for those of its key. */
 const SETTLING_MS = 1_000;
 
 interface Asked {
@@ -86,7 +86,9 @@ export class SharedLimits implements LimitCounts {
   }
 
   async states(key: LimitedKey): Promise<readonly LimitState[]> {
-    const { clock, ledger, limits } = this.#options;
+    const { clock, ledger, limits, settlements } = this.#options;
+    // A client that asks after its turn must not see the reservation of that turn.
+    if (settlements.isWaiting(key.id)) await withDeadline(settlements.written(), clock, SETTLING_MS);
     // If the store cannot be read, the use that this node has counted is shown.
     const stored = await limits.use(key.id).catch(() => undefined);
     const now = clock.now();

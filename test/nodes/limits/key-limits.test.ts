@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../support/clocks/manual-clock.ts';
-import type { Draft, Reply, TestGateway } from '../../support/gateway.ts';
+import { type Draft, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { freshDatabase } from '../../support/postgres/postgres.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 import { PausableClock } from '../pausable-clock.ts';
@@ -57,6 +58,20 @@ test('[Q34] with requests_per_minute of 60, of 600 turns over three nodes, 60 of
   const refused = replies.filter(({ status }) => status === 429);
   assert.ok(refused.every(({ json }) => json.error.code === 'rate_limit_exceeded' && json.error.type === 'rate_limit_error'));
   assert.deepEqual(new Set(refused.map(({ headers }) => headers.get('retry-after'))), new Set(['60']));
+});
+
+test('[Q20] [Q34] a key’s usage has no reservation of a turn that has ended at this node', async () => {
+  await using gate = await startGateway({
+    store: await freshDatabase(),
+    upstream: { accounts: ['north'], strict: false },
+    config: limited({ concurrent: 1, tokens_per_day: 1_000_000 }),
+  });
+  for (let i = 1; i <= 8; i++) {
+    gate.upstream.next('north', spending(10, 20));
+    assert.equal((await turn(gate)).status, 200);
+    const { limits, total_tokens } = await usageAt(gate);
+    assert.deepEqual([total_tokens, ...limits.map((limit: { current_value: number }) => limit.current_value)], [30 * i, 30 * i, 0]);
+  }
 });
 
 test('[Q34] tokens of a day are counted over all nodes, and the refusal is final and the same at each of them', async () => {
