@@ -8,9 +8,9 @@ import type { SimulatedQuota } from '../../../proxy/rehearsal/account/account-pr
 import { PROFILES } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { ManualClock } from '../../support/clocks/manual-clock.ts';
-import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { type Draft, eventsOf, type Reply, type TestGateway } from '../../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
+import { type Clocked, startClocked } from '../../support/stages/clocked.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 
@@ -24,29 +24,20 @@ const quota = (primary: number, secondary = 3): SimulatedQuota => ({
   secondary: { used_percent: secondary, window_minutes: 10_080 },
 });
 
-interface World {
-  readonly gate: TestGateway;
-  readonly clock: ManualClock;
-}
-
 /** Accounts are tried in the given order, which shows which ones were left out. */
-async function world(
+const world = (
   accounts: readonly (string | RehearsalAccount)[],
   config: (draft: Draft) => void = () => undefined,
   store?: string,
-): Promise<World & AsyncDisposable> {
-  const clock = new ManualClock();
-  const gate = await startGateway({
-    clock,
-    upstream: { accounts, clock, manners: { streamedUnstoredLists: false } },
+): Promise<Clocked> =>
+  startClocked({
+    upstream: { accounts, manners: { streamedUnstoredLists: false } },
     config: (draft) => {
       draft.pools[0].strategy = 'fill_first';
       config(draft);
     },
     ...(store === undefined ? {} : { store }),
   });
-  return { gate, clock, [Symbol.asyncDispose]: () => gate.close() };
-}
 
 const ask = (gate: TestGateway, said = 'hello'): Promise<Reply> => gate.send(NATIVE, { body: turnBody(said) });
 

@@ -2,27 +2,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { ManualClock } from '../../support/clocks/manual-clock.ts';
-import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import type { Reply, TestGateway } from '../../support/gateway.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
+import { type Clocked, startClocked } from '../../support/stages/clocked.ts';
 import { connect } from '../../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';
 const DAY = 86_400_000;
 
-async function limited(limits: Readonly<Record<string, number>>): Promise<{ gate: TestGateway; clock: ManualClock } & AsyncDisposable> {
-  const clock = new ManualClock();
-  const gate = await startGateway({
-    clock,
-    upstream: { accounts: ['north'], clock, strict: false },
+const limited = (limits: Readonly<Record<string, number>>): Promise<Clocked> =>
+  startClocked({
+    upstream: { accounts: ['north'], strict: false },
     config: (draft) => {
       draft.keys[0].limits = limits;
       draft.pools[0].models = { 'model-a': { prices: { input: 1, cached_input: 0.1, output: 10 } } };
     },
   });
-  return { gate, clock, [Symbol.asyncDispose]: () => gate.close() };
-}
 
 /** A reply whose provider states this usage. */
 const spending = (input_tokens: number, output_tokens: number) =>

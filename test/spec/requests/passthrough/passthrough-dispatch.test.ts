@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { SimulatedQuota } from '../../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../../proxy/rehearsal/account/simulated-account.ts';
-import { ManualClock } from '../../../support/clocks/manual-clock.ts';
-import { type Draft, type Reply, startGateway, type TestGateway } from '../../../support/gateway.ts';
+import type { Draft, Reply, TestGateway } from '../../../support/gateway.ts';
 import type { Script } from '../../../support/rehearsal.ts';
 import { replyEvents, replyJson, turnBody } from '../../../support/rehearsal-replies.ts';
+import { type Clocked, startClocked } from '../../../support/stages/clocked.ts';
 import { until } from '../../../support/until.ts';
 
 const TURN = '/backend-api/agent/responses';
@@ -24,11 +24,6 @@ const USAGE = '/backend-api/meter/usage';
 const TOKENS = '/oauth/token';
 const MINUTE = 60_000;
 
-interface World extends AsyncDisposable {
-  readonly gate: TestGateway;
-  readonly clock: ManualClock;
-}
-
 interface WorldOptions {
   /** Accounts are tried in this order. */
   readonly accounts?: readonly (string | RehearsalAccount)[];
@@ -36,11 +31,9 @@ interface WorldOptions {
   readonly store?: string;
 }
 
-async function world({ accounts = ['north', 'south'], config = () => undefined, store }: WorldOptions = {}): Promise<World> {
-  const clock = new ManualClock();
-  const gate = await startGateway({
-    clock,
-    upstream: { accounts, clock, strict: false },
+async function world({ accounts = ['north', 'south'], config = () => undefined, store }: WorldOptions = {}): Promise<Clocked> {
+  const clocked = await startClocked({
+    upstream: { accounts, strict: false },
     config: (draft) => {
       draft.routes = [
         { POST: TURN, status: 'supported', serve: 'responses', class: 'stream' },
@@ -51,8 +44,8 @@ async function world({ accounts = ['north', 'south'], config = () => undefined, 
     },
     ...(store === undefined ? {} : { store }),
   });
-  gate.upstream.clear();
-  return { gate, clock, [Symbol.asyncDispose]: () => gate.close() };
+  clocked.gate.upstream.clear();
+  return clocked;
 }
 
 /** Sends a pass-through request; `scripts` are the answers of the first account in order. */
@@ -243,7 +236,7 @@ describe('[Q10] turn state that a pass-through answer issues', () => {
 });
 
 describe('[Q5] [Q9] a credential that a pass-through request was refused with', () => {
-  interface OauthWorld extends World {
+  interface OauthWorld extends Clocked {
     /** Writes the file with the tokens of the operator's login. */
     login(tokens: object): Promise<void>;
     refreshes(): number;
