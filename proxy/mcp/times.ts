@@ -6,10 +6,13 @@ import { ToolError } from './tool.ts';
 const AGO = /^(\d{1,5})(m|h|d)$/;
 const MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** The form of a time argument. */
+export const INSTANT = '^(\\d{1,5}[mhd]|\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?)$';
+
 /** The schema of a time argument: an instant, or a duration before now. */
 export const instant = (description: string): Schema<string> =>
   text(`${description} An ISO 8601 time such as 2026-01-31T12:00:00Z, or a duration before now: 30m, 24h, 7d.`, {
-    pattern: '^(\\d{1,5}[mhd]|\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?)$',
+    pattern: INSTANT,
   });
 
 /** Unix milliseconds. @throws ToolError */

@@ -139,7 +139,7 @@ test('what is wrong with a request is named, in the form of a refusal', async ()
     ['GET /api/requests?limit=many', 'get /api/requests', 400, /^limit takes 1 to 999$/],
     ['GET /api/requests?cursor=x', 'get /api/requests', 400, /^cursor is not a next_cursor/],
     ['GET /api/accounts?state=lost', 'get /api/accounts', 400, /^state takes one of available, /],
-    ['GET /api/audit?since=never', 'get /api/audit', 400, /^since must match pattern/],
+    ['GET /api/audit?since=never', 'get /api/audit', 400, /^since takes a time such as 30m, 24h, 7d or 2027-01-01T00:00:00Z$/],
     ['GET /api/usage?by=key&by=model', 'get /api/usage', 400, /^sums of keys are kept by Pool and day/],
     ['GET /api/usage?by=day&by=hour', 'get /api/usage', 400, /^by takes day or hour$/],
     ['GET /api/usage?by=colour', 'get /api/usage', 400, /^by takes one of key, pool, /],

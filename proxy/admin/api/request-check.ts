@@ -1,5 +1,6 @@
 // Checks queries and bodies of API requests against the schemas of their endpoint, and states what is wrong.
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import { INSTANT } from '../../mcp/times.ts';
 import type { Json } from '../../turn/json/json.ts';
 import { ApiRefusal, type Endpoint } from './endpoint.ts';
 
@@ -64,7 +65,8 @@ function refusalOf(error: ErrorObject | undefined, noun: 'parameter' | 'member')
     const param = [place, params.missingProperty].filter(Boolean).join('.');
     return new ApiRefusal(400, `the ${noun} ${param} is missing`, { param });
   }
-  const { 'x-takes': takes } = parentSchema as { readonly 'x-takes'?: Json };
+  const { 'x-takes': stated, pattern } = parentSchema as { readonly 'x-takes'?: Json; readonly pattern?: string };
+  const takes = stated ?? (pattern === INSTANT ? 'a time such as 30m, 24h, 7d or 2027-01-01T00:00:00Z' : undefined);
   const words = (params as { readonly allowedValues?: readonly unknown[] }).allowedValues;
   const wrong = takes !== undefined ? `takes ${String(takes)}` : words ? `takes one of ${words.join(', ')}` : message;
   return new ApiRefusal(400, `${place || 'the body'} ${wrong}`, place === '' ? {} : { param: place });

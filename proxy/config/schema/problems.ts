@@ -42,7 +42,7 @@ function problemOf(error: ErrorObject, data: unknown): Problem | undefined {
   if (propertyName !== undefined) return { path: [...path, propertyName], at: 'key', message: expected(node) };
   switch (keyword) {
     case 'additionalProperties':
-      return { path: [...path, params.additionalProperty], at: 'key', message: unknownKey(params.additionalProperty, node) };
+      return { path: [...path, params.additionalProperty], at: 'key', message: unknownKey(params.additionalProperty, node, path) };
     case 'required':
       return { path, at: 'first-key', message: `'${params.missingProperty}' is missing` };
     case 'uniqueItems':
@@ -52,14 +52,24 @@ function problemOf(error: ErrorObject, data: unknown): Problem | undefined {
   }
 }
 
-function unknownKey(key: string, parent: SchemaNode): string {
+function unknownKey(key: string, parent: SchemaNode, at: Path): string {
   const known = Object.keys(parent.properties ?? {});
   const meant = suggestion(key, known);
   if (meant) return `unknown key${meant}`;
   const [home, ...others] = homes.get(key) ?? [];
-  if (home !== undefined && others.length === 0) return `unknown key; did you mean '${home}'?`;
+  if (home !== undefined && others.length === 0 && isNear(home, at)) return `unknown key; did you mean '${home}'?`;
   return `unknown key; known here: ${known.join(', ')}`;
 }
+
+/** Whether a setting may be meant that has another place: a setting of a section or a row, or one below this place. */
+const isNear = (home: string, at: Path): boolean =>
+  home.split('.').length <= 2 ||
+  home.startsWith(
+    at
+      .map((step) => (typeof step === 'number' ? '[]' : `.${step}`))
+      .join('')
+      .slice(1),
+  );
 
 /** The path of a pointer such as `/accounts/0/base_url`, as keys and indexes. A number is an index only inside a list. */
 function pathOf(pointer: string, data: unknown): Path {

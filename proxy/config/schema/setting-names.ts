@@ -8,10 +8,10 @@ import type { Path } from './finding.ts';
 export function nameOf(path: Path, data: unknown): string {
   let name = '';
   let value = data;
-  for (const step of path) {
+  for (const [i, step] of path.entries()) {
     value = typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[step] : undefined;
     if (typeof step === 'number') name += `[${rowName(value) ?? step}]`;
-    else name += `${name && '.'}${isWord(step) && !mayBeSecret(step, path) ? step : '…'}`;
+    else name += `${name && '.'}${isWord(step) && !mayBeSecret(step, path.slice(0, i)) ? step : '…'}`;
   }
   return name;
 }
@@ -23,8 +23,8 @@ function rowName(row: unknown): string | undefined {
   return typeof name === 'string' && isWord(name) ? name : undefined;
 }
 
-/** Whether a key may be a secret, because it is unknown and near a secret reference. */
-const mayBeSecret = (step: string, path: Path): boolean => path.some((part) => NEAR_SECRETS.has(part)) && !KNOWN_NEAR_SECRETS.has(step);
+/** Whether a key may be a secret, because it is unknown and inside a secret reference. @param above the keys above it */
+const mayBeSecret = (step: string, above: Path): boolean => above.some((part) => NEAR_SECRETS.has(part)) && !KNOWN_NEAR_SECRETS.has(step);
 
 const NEAR_SECRETS: ReadonlySet<string | number> = new Set(['credential', 'postgres', 'proxy', 'secret', 'store_key']);
 

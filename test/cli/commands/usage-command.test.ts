@@ -68,7 +68,7 @@ test('what cannot be summed is a usage error', async (context) => {
   for (const [args, message] of [
     [['--by', 'key', '--by', 'model'], /^sums of keys are kept by Pool and day: key goes with pool and day only\n$/],
     [['--by', 'colour'], /^by takes one of key, pool, model, account, day, hour\n$/],
-    [['--since', 'never'], /^since must match pattern/],
+    [['--since', 'never'], /^since takes a time such as 30m, 24h, 7d or 2027-01-01T00:00:00Z\n$/],
   ] as const) {
     const { code, err } = await poolgate(['usage', ...args, '--config', path]);
     assert.equal(code, 2);

@@ -29,7 +29,10 @@ export function tokenCreation({ config }: EditInput, { operator, owns, assigned,
     return [{ append: ['operators', index, 'token_sha256'], row: sha256 }];
   }
   if (!hasRights) {
-    throw new InvalidEdit('argument', `operator '${operator}' is new: name the Pools that it owns or is assigned to, or make it an admin`);
+    throw new InvalidEdit(
+      'argument',
+      `operator '${operator}' is new: name the Pools that it owns or is assigned to (--owns, --assigned), or make it an admin (--admin)`,
+    );
   }
   const row = { id: operator, token_sha256: [sha256], ...(owns && { owns }), ...(assigned && { assigned }), ...(admin && { admin }) };
   return [{ append: ['operators'], row }];
