@@ -230,7 +230,8 @@ export class Gateway {
     continuity.drain();
     this.#operators.endLogins();
     this.services.memoryRelease.stop();
-    await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
+    const cut = await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
+    if (cut > 0) log.warn('turns_cut', { turns: cut });
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);
     const lostSettlements = (await node?.stop()) ?? 0;
     for (const part of [catalog, usage, usageRefresh, capacity, changes]) part.stop();

@@ -102,14 +102,17 @@ export class PublicListener {
    * Refuses new turns, and waits until the running ones have ended. After `ms` the rest are cut: their clients get the error that ends their
    * replies, and lose their connections if they do not read it.
    * @param others whether other nodes take new connections. If so, this node accepts none from now on. If not, each new turn gets a 503.
+   * @returns the number of turns that were cut
    */
-  async drain(ms: number, others: boolean): Promise<void> {
+  async drain(ms: number, others: boolean): Promise<number> {
     this.#requests.drain();
     const refusing = others ? this.#servers.close() : undefined;
     this.websockets.drain();
     for (const { latest } of this.#connections) if (latest) endConnectionAfter(latest);
     const stopped = Promise.withResolvers<void>();
+    let cut = 0;
     let timer = setTimeout(() => {
+      cut = this.#runner.running.count;
       for (const connection of this.#connections) connection.stop();
       this.websockets.stopTurns();
       timer = setTimeout(() => {
@@ -125,6 +128,7 @@ export class PublicListener {
     clearInterval(sweep);
     clearTimeout(timer);
     this.#connections.stop();
+    return cut;
   }
 
   #serverOptions(): ServerOptions {

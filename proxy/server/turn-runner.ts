@@ -148,6 +148,10 @@ class RunningTurns {
   /** Called when the last turn ends. */
   #idle: (() => void) | undefined;
 
+  get count(): number {
+    return this.#count;
+  }
+
   begin(): void {
     this.#count += 1;
   }

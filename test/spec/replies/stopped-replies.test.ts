@@ -98,6 +98,11 @@ test('[Q17] a native stream that a drain cuts ends without its last chunk, and i
   const { text, complete } = await stoppedStream(gate, NATIVE, turnBody('say: alpha beta gamma delta epsilon zeta eta theta iota'));
   await gate.close();
   assert.ok(!complete, text);
+  const cut = gate.logged.map((line) => JSON.parse(line)).filter(({ event }) => event === 'turns_cut');
+  assert.deepEqual(
+    cut.map(({ level, turns }) => [level, turns]),
+    [['warn', 1]],
+  );
   assert.deepEqual(
     eventsOf(text).filter(({ event }) => event === 'error' || event === 'response.failed'),
     [],
