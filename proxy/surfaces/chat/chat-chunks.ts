@@ -42,6 +42,10 @@ export class ChatChunks {
     return this.#choice(JSON.stringify({ role: 'assistant', content, refusal: null }));
   }
 
+  annotations(annotations: readonly JsonObject[]): string {
+    return this.#choice(JSON.stringify({ annotations }));
+  }
+
   /** The first chunk of a call: its id, type and name. */
   call(index: number, type: CallType, id: Json | undefined, name: Json | undefined): string {
     const { type: wrapper, member } = CALLS[type];

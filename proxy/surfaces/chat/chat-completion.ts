@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
 import type { Turn } from '../../turn/turn.ts';
+import { annotationsOf } from './chat-citations.ts';
 
 /** The members that identify a completion. They are equal in all chunks of a stream. */
 export interface CompletionName {
@@ -99,14 +100,15 @@ export function messageTextsIn({ content }: JsonObject): readonly MessageText[] 
  */
 function messageOf(output: readonly Json[]): JsonObject {
   const items = output.filter(isObject);
-  const said = items.filter(({ type }) => type === 'message').flatMap(messageTextsIn);
+  const messages = items.filter(({ type }) => type === 'message');
+  const said = messages.flatMap(messageTextsIn);
   const calls = items.flatMap(callIn);
   const refusal = joined(said, 'refusal');
   return {
     role: 'assistant',
     content: joined(said, 'content') ?? (calls.length > 0 || refusal !== null ? null : ''),
     refusal,
-    annotations: [],
+    annotations: annotationsOf(messages),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
   };
 }

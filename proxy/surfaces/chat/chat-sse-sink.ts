@@ -11,6 +11,7 @@ import { SentText } from '../../turn/reply/sent-text.ts';
 import type { StreamedTurn } from '../../turn/surface.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 import { ChatChunks, type DeltaChunk } from './chat-chunks.ts';
+import { citationsIn } from './chat-citations.ts';
 import {
   CALLS,
   callId,
@@ -22,6 +23,7 @@ import {
   messageTextsIn,
   statedByProvider,
 } from './chat-completion.ts';
+import { lengthOf, type OpenMessage, OpenMessages } from './open-messages.ts';
 
 /** The events that are parsed: those that open and close items, and those that end the reply. */
 const WANTS: ReadonlySet<string> = new Set([
@@ -39,16 +41,6 @@ interface Call {
   written: boolean;
 }
 
-/** A message of the stream. Its text is the client's content, together with that of all others. */
-interface Message {
-  readonly sent: Readonly<Record<MessageText['type'], SentText>>;
-  /** Whether a part of its text was written. */
-  written: boolean;
-}
-
-/** The memory that is counted for a message, besides its ids. */
-const ENTRY_BYTES = 200;
-
 export interface ChatStreamOptions {
   /** Whether the client asked for a chunk with the usage (`stream_options.include_usage`). */
   readonly includeUsage: boolean;
@@ -62,8 +54,9 @@ export class ChatSseSink extends KeepaliveSseSink {
   readonly #delta = new DeltaText();
   /** Whether the chunk with the role was written. It precedes all chunks except an error. */
   #begun = false;
-  /** Open messages by the place of their item in the output, and by the item's id. Several may be open at once. */
-  readonly #messages = new Map<Json | undefined, Message>();
+  readonly #messages: OpenMessages;
+  /** The characters of the content of finished messages. The places of later citations are counted from there. */
+  #contentLength = 0;
   /** The number of the account's events that could not be read. Each may have been a piece of a text. */
   #losses = 0;
   /** Calls by the place of their item in the output, or by the item's id. */
@@ -76,6 +69,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     super(response, turn);
     this.#includeUsage = includeUsage;
     this.#chunks = new ChatChunks(completionName(turn), { includeUsage });
+    this.#messages = new OpenMessages(turn, () => this.#losses);
   }
 
   override raw(event: ReplyEvent): void {
@@ -102,7 +96,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     const { item, output_index: index, response, error } = data;
     switch (type) {
       case 'response.output_item.added':
-        if (isObject(item) && item.type === 'message') this.#openMessage(index ?? item.id, item.id);
+        if (isObject(item) && item.type === 'message') this.#messages.open(index ?? item.id, item.id);
         else if (isObject(item)) this.#open(item, index ?? item.id);
         break;
       case 'response.output_item.done':
@@ -132,25 +126,12 @@ export class ChatSseSink extends KeepaliveSseSink {
     return text;
   }
 
-  /** @param id the item's id, with which some providers refer to it @returns the message at this place */
-  #openMessage(at: Json | undefined, id?: Json): Message {
-    const known = this.#messages.get(at);
-    if (known) return known;
-    const losses = (): number => this.#losses;
-    const message = { sent: { content: new SentText(losses), refusal: new SentText(losses) }, written: false };
-    // Counted, because a provider may begin any number of messages with ids of any length.
-    this.turn.holdReply(ENTRY_BYTES + lengthOf(at) + lengthOf(id));
-    this.#messages.set(at, message);
-    if (!isAbsent(id)) this.#messages.set(id, message);
-    return message;
-  }
-
   #said(type: MessageText['type'], event: ReplyEvent): void {
     const text = this.#textOf(event);
-    if (text) this.#say(type, text, this.#openMessage(this.#delta.placeOf(event)));
+    if (text) this.#say(type, text, this.#messages.open(this.#delta.placeOf(event)));
   }
 
-  #say(type: MessageText['type'], text: Buffer | undefined, message: Message): void {
+  #say(type: MessageText['type'], text: Buffer | undefined, message: OpenMessage): void {
     if (!text) return;
     // As in a collected answer, a message that begins with a refusal has no content.
     this.#begin(type === 'content' ? '' : null);
@@ -205,7 +186,7 @@ export class ChatSseSink extends KeepaliveSseSink {
   }
 
   #completeMessage(item: JsonObject, at: Json | undefined): void {
-    const message = this.#messageOf(item, at) ?? this.#openMessage(at);
+    const message = this.#messages.of(item, at) ?? this.#messages.open(at);
     const said = messageTextsIn(item);
     if (!message.written) for (const { type, text } of said) this.#say(type, jsonText(text), message);
     else if (this.#losses > 0) {
@@ -214,13 +195,16 @@ export class ChatSseSink extends KeepaliveSseSink {
         this.#say(type, restOf(message.sent[type], finished), message);
       }
     }
-    for (const place of [at, item.id, undefined]) this.#messages.delete(place);
+    this.#messages.close(item, at);
+    this.#cite(item);
   }
 
-  /** The open message of an item; undefined if no event of it came before. Deltas without a place belong to the next item that ends. */
-  #messageOf({ id }: JsonObject, at: Json | undefined): Message | undefined {
-    const known = [at, id, undefined].flatMap((place) => this.#messages.get(place) ?? []);
-    return known.find(({ written }) => written) ?? known[0];
+  #cite(item: JsonObject): void {
+    const { annotations, length } = citationsIn(item, this.#contentLength);
+    this.#contentLength = length;
+    if (annotations.length === 0) return;
+    this.#begin('');
+    this.write(this.#chunks.annotations(annotations));
   }
 
   #finish(response: JsonObject): void {
@@ -230,7 +214,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     } else if (this.#losses > 0) {
       // The events that finished messages may be among those that could not be read.
       for (const [index, item] of asList(response.output).entries())
-        if (isObject(item) && item.type === 'message' && this.#messageOf(item, index)) this.#completeMessage(item, index);
+        if (isObject(item) && item.type === 'message' && this.#messages.of(item, index)) this.#completeMessage(item, index);
     }
     this.#begin('');
     const stated = statedByProvider(response);
@@ -255,5 +239,3 @@ function restOf(sent: SentText, finished: string): Buffer | undefined {
   if (missing === 'elsewhere') throw new Refusal('upstream_error');
   return missing;
 }
-
-const lengthOf = (id: Json | undefined): number => (typeof id === 'string' ? id.length : 0);

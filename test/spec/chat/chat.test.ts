@@ -479,6 +479,37 @@ describe('a stream', () => {
     }
   });
 
+  test('[D4] has the citations of its messages, at their places in the whole content, as the collected answer has them', async () => {
+    const cited = (text: string, start_index: number): JsonObject => ({
+      type: 'message',
+      role: 'assistant',
+      content: [
+        {
+          type: 'output_text',
+          text,
+          annotations: [
+            { type: 'url_citation', url: 'https://a.example/', title: 'A', start_index, end_index: text.length },
+            { type: 'file_citation', file_id: 'file_1' },
+          ],
+        },
+      ],
+    });
+    const events = [created, added(0, cited('', 0)), delta('one'), done(0, cited('one', 1)), done(1, cited('two', 0)), completed()];
+    const expected = [
+      { type: 'url_citation', url_citation: { start_index: 1, end_index: 3, title: 'A', url: 'https://a.example/' } },
+      { type: 'url_citation', url_citation: { start_index: 3, end_index: 6, title: 'A', url: 'https://a.example/' } },
+    ];
+    const chunks = (await play(events)).slice(0, -1);
+    assert.equal(assembled(chunks).content, 'onetwo');
+    assert.deepEqual(
+      chunks.flatMap(({ choices: [choice] }) => choice.delta.annotations ?? []),
+      expected,
+    );
+    gate.upstream.next('north', replyEvents(events));
+    const { message } = (await collected(ask('hi'))).json.choices[0];
+    assert.deepEqual([message.content, message.annotations], ['onetwo', expected]);
+  });
+
   test('[D4] of a provider that leaves the index out keeps its calls apart', async () => {
     const names = ['a', 'b', 'c'];
     const given = (name: string): string => JSON.stringify({ [name]: 1 });
