@@ -47,8 +47,10 @@ export class StoreKey {
 export async function storeKeyOf(store: Config['store'], reference: SecretRef, env: NodeJS.ProcessEnv = process.env): Promise<StoreKey> {
   if (store === 'sqlite::memory:') return new StoreKey(randomSecret());
   const secret = 'env' in reference ? (env[reference.env] ?? '') : await fileSecret(reference.file);
-  if (secret.length < LEAST_CHARACTERS)
-    throw new StoreError('not_writable', `store_key: must have at least ${LEAST_CHARACTERS} characters`);
+  if (secret.length < LEAST_CHARACTERS) {
+    const place = 'env' in reference ? `the variable ${reference.env}` : reference.file;
+    throw new StoreError('not_writable', `store_key: ${place} must have at least ${LEAST_CHARACTERS} characters`);
+  }
   return new StoreKey(secret);
 }
 

@@ -37,9 +37,12 @@ suite('the key of the store', () => {
     await mkdir(join(place, 'store.key'));
     await assert.rejects(storeKeyOf(STORE, { env: 'SHORT' }, { SHORT: 'hunter2' }), (error: unknown) => {
       assert(error instanceof StoreError);
-      assert.match(error.message, /^store_key: must have at least 16 characters$/);
+      assert.match(error.message, /^store_key: the variable SHORT must have at least 16 characters$/);
       return true;
     });
+    await writeFile(join(place, 'short.key'), 'hunter2');
+    const short = join(place, 'short.key');
+    await assert.rejects(storeKeyOf(STORE, { file: short }), { message: `store_key: ${short} must have at least 16 characters` });
     await assert.rejects(storeKeyOf(STORE, { file: join(place, 'store.key') }), /store_key .*: this is a folder, not a file/);
   });
 

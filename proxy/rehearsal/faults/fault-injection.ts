@@ -105,14 +105,20 @@ function profileFaults({ settings: { profile, api } }: RequestContext['account']
 
 /** The faults of the script in `metadata.rehearse`, otherwise in the last message. */
 function scriptedFaults({ json, account }: ReceivedRequest): readonly Fault[] | undefined {
-  const script = isObject(json) ? scriptIn(json) : undefined;
-  if (script === undefined) return undefined;
+  const found = isObject(json) ? scriptIn(json) : undefined;
+  if (found === undefined) return undefined;
   try {
-    return readScript(script, account);
+    return readScript(found.script, account);
   } catch (error) {
-    if (error instanceof ScriptError) throw new SimulatedError(400, 'invalid_rehearsal', error.message, 'metadata.rehearse');
+    if (error instanceof ScriptError) throw new SimulatedError(400, 'invalid_rehearsal', error.message, found.param);
     throw error;
   }
+}
+
+interface FoundScript {
+  readonly script: string;
+  /** The member that has the script; null for a line of a text. */
+  readonly param: string | null;
 }
 
 /**
@@ -120,12 +126,13 @@ function scriptedFaults({ json, account }: ReceivedRequest): readonly Fault[] | 
  * an agent adds instructions after it. The line also reaches accounts that get no metadata. In the output of a client's tool, it makes an
  * account fail in the middle of a tool loop.
  */
-function scriptIn({ metadata, input, messages }: JsonObject): string | undefined {
+function scriptIn({ metadata, input, messages }: JsonObject): FoundScript | undefined {
   const named = isObject(metadata) ? asString(metadata.rehearse) : undefined;
-  if (named !== undefined) return named;
+  if (named !== undefined) return { script: named, param: 'metadata.rehearse' };
   const last = typeof input === 'string' ? input : asList(messages ?? input).findLast((item) => !isInstruction(item));
   const text = typeof last === 'string' ? last : isObject(last) ? contentText(last.content ?? last.output) : '';
-  return /^\s*rehearse: (.+)$/m.exec(text)?.[1];
+  const [, script] = /^\s*rehearse: (.+)$/m.exec(text) ?? [];
+  return script === undefined ? undefined : { script, param: null };
 }
 
 const isInstruction = (item: Json): boolean => isObject(item) && (item.role === 'developer' || item.role === 'system');

@@ -228,6 +228,7 @@ test('a line of the last message asks for faults, whatever instructions follow i
   const unread = await ask(north, turnBody('rehearse: explode'));
   assert.deepEqual(
     [unread.status, at(unread.json, 'error', 'code'), at(unread.json, 'error', 'param')],
-    [400, 'invalid_rehearsal', 'metadata.rehearse'],
+    // The request has no metadata, so no member of it is named.
+    [400, 'invalid_rehearsal', null],
   );
 });
