@@ -17,7 +17,7 @@ export function checkRoutes(data: unknown): readonly Problem[] {
     const method = METHODS.find((name) => typeof row[name] === 'string');
     return method === undefined ? [] : [{ path, row, method, template: row[method] as string }];
   });
-  return [...rows.flatMap((row) => [...rowProblems(row)]), ...collisions(rows, wordsOf(data))];
+  return [...rows.flatMap((row) => [...rowProblems(row)]), ...collisions(rows, wordsOf(data)), ...lostTable(rows)];
 }
 
 interface RouteRow {
@@ -69,6 +69,15 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
     yield { path: [...path, method], message: `'${serve}' needs {file_id} in its path` };
   if (method === 'WS' && served && row.class !== 'websocket')
     yield { path: [...path, 'class'], message: 'a WS row belongs to class websocket' };
+}
+
+/** Warns of a list that lacks the rest of the table, because it was written to change or add a row. */
+function* lostTable(rows: readonly RouteRow[]): Generator<Problem> {
+  const kinds = rows.map(({ row }) => text(row.serve) ?? '');
+  if (rows.length === 0 || kinds.some((kind) => Object.hasOwn(KINDS, kind) && KINDS[kind as RouteKind].served === 'dispatch')) return;
+  const message =
+    'no row is for turns: this list replaces the whole route table; copy the rows of the shipped config.yaml, and change them';
+  yield { path: ['routes'], at: 'key', message, severity: 'warning' };
 }
 
 const parametersOf = (path: string): readonly string[] => [...path.matchAll(/\{([^}]*)\}/g)].map((found) => found[1] ?? '');
