@@ -1,5 +1,4 @@
 // The surface of Messages, for clients of the Anthropic API. Their requests become Responses turns, and the replies become messages.
-import { IMAGE_CODES } from '../../turn/errors/error-codes.ts';
 import { Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -75,11 +74,14 @@ async function countTokens(body: Body, turn: Turn): Promise<JsonObject> {
   return { input_tokens: tokens, ...(request.managesContext ? { context_management: { original_input_tokens: tokens } } : {}) };
 }
 
+/** Codes for an image that cannot be used: those of the Responses API, and newer ones that are named alike. */
+const IMAGE_CODE = /^(?:invalid|empty|unsupported|failed_to_download)(?:_base64)?_image|^image_/;
+
 /** The refusal that a client gets if an account refused an image or a PDF (AM18). */
 function unreadable({ status, error: { code, param } }: Refusal, { places }: MessagesRequest): string | undefined {
   if (status !== 400) return undefined;
   const type = param === null ? undefined : places.typeAt(param);
-  if (type === 'input_image' || IMAGE_CODES.has(code ?? '')) return 'Could not process image';
+  if (type === 'input_image' || (code !== null && IMAGE_CODE.test(code))) return 'Could not process image';
   return type === 'input_file' ? 'Could not process PDF' : undefined;
 }
 

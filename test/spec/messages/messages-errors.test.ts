@@ -251,6 +251,7 @@ describe('[AM18] what the account cannot read', () => {
   for (const [what, error, message] of [
     ['an image, by its place', { code: 'invalid_value', param: 'input[0].content[1].image_url' }, 'Could not process image'],
     ['an image, by its code', { code: 'image_parse_error', param: null }, 'Could not process image'],
+    ['an image, by a newer code', { code: 'unsupported_image_format', param: null }, 'Could not process image'],
     ['a PDF, by its place', { code: 'invalid_value', param: 'input[0].content[2]' }, 'Could not process PDF'],
     ['a text stays what it is', { code: 'invalid_value', param: 'input[0].content[0].text' }, 'messages.0.content.0: No.'],
   ] as const) {
