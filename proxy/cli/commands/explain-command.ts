@@ -74,7 +74,7 @@ export function addExplain(program: Command, io: Io): void {
           `  family    ${route.family}`,
           `  kind      ${kindText(route)}`,
           `  class     ${route.class}: ${admission.running} running, ${admission.waiting} waiting up to ${admission.wait_ms} ms`,
-          `  upstream  ${route.upstream}`,
+          `  upstream  ${dispatchedKind(route.kind) ? route.upstream : 'none: no account is asked'}`,
           ...(explained ? [`  known     ${explained.known}`] : []),
           ...(explained?.turns ?? [undefined]).flatMap((turn) => [...turnLines(turn), ...ruleLines(rules, turn)]),
         ];

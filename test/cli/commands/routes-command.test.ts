@@ -45,6 +45,11 @@ test('explain prints the rules of a route in order, with their phases', async (c
   assert.match(out, /\n {4}authenticate +admit\n/);
 });
 
+test('explain names no path at an account for a route that the gateway answers itself', async (context) => {
+  const { out } = await poolgate(['explain', 'GET', '/v1/models', '--config', fileWith(context, SMALL)]);
+  assert.match(out, /\n {2}upstream {2}none: no account is asked\n/);
+});
+
 test('explain finds a row by path, template, URL, and neutral words under other wire words', async (context) => {
   const path = fileWith(context, `${SMALL}wire: { agent: codex, meter: wham }\n`);
   const explained = async (method: string, of: string) =>
