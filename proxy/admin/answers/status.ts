@@ -51,6 +51,7 @@ function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, u
     quota: usage.quota.status(),
     ...(sharing && { sharing }),
     store: { ...store.stats(), in_use: store.inUse(), ...store.database() },
+    reload_refused: !gateway.follower.lastReloadSucceeded,
     counters: counters.values,
     config: redact(config),
   };

@@ -82,6 +82,8 @@ export interface StatusReply {
   /** Present if several nodes share the store. */
   readonly sharing?: NodesStatus;
   readonly store: StoreStatus;
+  /** Whether the last reload was refused, so that the configuration is not that of the file. */
+  readonly reload_refused?: boolean;
 }
 
 export interface StoreStatus {
@@ -240,7 +242,7 @@ export const STATUS: Schema<StatusReply> = open(
       ),
     },
     undefined,
-    { sharing: SHARING },
+    { sharing: SHARING, reload_refused: flag('Whether the last reload was refused, so that the configuration is not that of the file.') },
   ),
 );
 

@@ -17,6 +17,7 @@ export function statusLines(status: StatusReply): readonly string[] {
   const quotas = new Map(quota.map((one) => [one.account, one]));
   return [
     headLine(status),
+    ...(status.reload_refused ? ['THE LAST RELOAD WAS REFUSED: `poolgate check` and the log have the reason'] : []),
     ...storeLines(status),
     '',
     row(ACCOUNT_WIDTHS, ['ACCOUNT', 'STATE', 'IN FLIGHT', 'QUOTA LEFT, RESET IN', 'LAST CAUSE']),

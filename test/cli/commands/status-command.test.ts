@@ -7,6 +7,7 @@ import type { Terminal } from '../../../proxy/cli/text/terminal.ts';
 import { carrierFailure, statusFailure } from '../../../proxy/turn/errors/failure.ts';
 import { fileAt } from '../../config/files.ts';
 import { startGateway } from '../../support/gateway.ts';
+import { startProgram } from '../../support/program/program.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { poolgate } from '../run.ts';
 
@@ -73,6 +74,19 @@ test('a running gateway shows its state and its requests while its file has erro
     }
     assert.equal((await poolgate(['explain', '--turn', 'none', '--config', path])).err, "the request log has no turn 'none'\n");
   }
+});
+
+test('status shows that the last reload was refused, until a reload takes effect', async () => {
+  await using program = await startProgram({ here: true });
+  const valid = readFileSync(program.path, 'utf8');
+  const heading = async (): Promise<string> => (await program.poolgate('status')).out.split('\n')[1] ?? '';
+  assert.equal(await heading(), '');
+  writeFileSync(program.path, valid.replace('pool: team', 'pool: taem'));
+  assert.equal((await program.poolgate('reload')).code, 1);
+  assert.equal(await heading(), 'THE LAST RELOAD WAS REFUSED: `poolgate check` and the log have the reason');
+  writeFileSync(program.path, valid);
+  assert.equal((await program.poolgate('reload')).code, 0);
+  assert.equal(await heading(), '');
 });
 
 /** A terminal at which a test presses the keys. */
