@@ -81,15 +81,19 @@ suite('[Q34] a database that does not answer', () => {
     link.stop();
     const pass = holdTime(context);
     const connect = pg.Pool.prototype.connect as (this: pg.Pool) => Promise<pg.PoolClient>;
+    const connected = Promise.withResolvers<void>();
     context.mock.method(pg.Pool.prototype, 'connect', async function (this: pg.Pool) {
       await new Promise<void>((resolve) => setTimeout(resolve, 900));
-      return connect.call(this);
+      return connect.call(this).finally(connected.resolve);
     });
     let failed = false;
     const read = fails(store).then(() => {
       failed = true;
     });
-    await pass(1_900);
+    await pass(900);
+    // The connection is a real one, and takes real time.
+    await connected.promise;
+    await pass(1_000);
     assert.equal(failed, false, 'it waits for its statement');
     await pass(100);
     assert.equal(failed, true);
