@@ -27,6 +27,8 @@ export interface OperatorsSiteOptions {
 
 const SESSION = '/api/session';
 const EVENTS = '/api/events';
+/** The path of the status beside those of health and metrics (Q33). */
+const STATUS = '/status';
 
 export class OperatorsSite implements AdminSite {
   readonly #gateway: AdminTarget;
@@ -83,7 +85,7 @@ export class OperatorsSite implements AdminSite {
     }
     if (path === EVENTS) return this.#events(request);
     const { status, body, allow } = await this.#api.answer({
-      ...{ method, path, query, asker },
+      ...{ method, path: path === STATUS ? `/api${path}` : path, query, asker },
       body: (most) => this.#body(request, most),
       otherFile: () => otherFile(request.headers, this.#gateway.loaded.path),
     });

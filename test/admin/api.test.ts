@@ -167,13 +167,20 @@ test('what is wrong with a request is named, in the form of a refusal', async ()
 });
 
 test('an unknown path is 404, and a known one with another method names its methods', async () => {
-  for (const path of ['/api', '/api/', '/api/nothing', '/api/requests/a/b', '/api/requests/', '/status', '/api/requests/%zz']) {
+  for (const path of ['/api', '/api/', '/api/nothing', '/api/requests/a/b', '/api/requests/', '/api/requests/%zz']) {
     assert.equal((await ask(`GET ${path}`)).status, 404, path);
   }
   const { status, headers } = await ask('POST /api/requests');
   assert.deepEqual([status, headers.get('allow')], [405, 'GET']);
   const large = await ask('POST /api/accounts/north/login', 'x'.repeat(300_000));
   assert.equal(large.status, 413);
+});
+
+test('[Q33] /status has the reply of /api/status', async () => {
+  const { status, json } = await ask('GET /status');
+  assert.equal(status, 200);
+  assert.equal(misfit('get', '/api/status', status, json), '');
+  assert.equal((await ask('POST /status')).headers.get('allow'), 'GET');
 });
 
 test('no page of another origin can read, frame or cache an answer', async () => {
