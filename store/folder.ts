@@ -8,6 +8,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
   EEXIST: 'one of its folders is a file',
   EISDIR: 'it is a folder',
+  ENOENT: 'nothing can be created there',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'one of its folders is a file',
   EPERM: 'this user may not write there',
@@ -23,23 +24,26 @@ export function writeFaultOf(error: unknown): string {
 }
 
 /** Creates the folder of a file and its missing parents, readable by the owner only. */
-export async function makeFolderOf(file: string): Promise<void> {
-  const folder = dirname(file);
+export const makeFolderOf = (file: string): Promise<void> => makeFolder(dirname(file));
+
+/**
+ * Creates one folder after another. The recursive `mkdir` of Node never ends below a folder in which nothing can be created, such as /proc,
+ * and it reports a read-only file system and a full disk as a missing folder.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  if (await isFolder(folder)) return;
+  const parent = dirname(folder);
+  if (parent !== folder) await makeFolder(parent);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-    // Node reports a read-only file system and a full disk as a missing folder. Creating the first missing folder gives the true reason.
-    await mkdir(await firstMissing(folder), { mode: 0o700 });
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // Another process may have created it in the meantime.
+    if (codeOf(error) !== 'EEXIST' || !(await isFolder(folder))) throw error;
   }
 }
 
-async function firstMissing(folder: string): Promise<string> {
-  const parent = dirname(folder);
-  const exists = await stat(parent).then(
-    () => true,
-    () => parent === folder,
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
   );
-  return exists ? folder : firstMissing(parent);
-}

@@ -38,7 +38,7 @@ const MEANINGS: Readonly<Partial<Record<StoreErrorCode, string>>> = {
   corrupt: 'it is not a database, or it is damaged; ',
   full: 'its disk is full; ',
   locked: 'another process is using it; ',
-  not_writable: 'it cannot be written; ',
+  not_writable: 'it cannot be written, or no file can be created beside it; ',
   failed: 'it cannot be read or written, or its disk is full; ',
 };
 
@@ -76,8 +76,11 @@ async function touch(path: string): Promise<void> {
     await makeFolderOf(path);
     await (await open(path, 'a', 0o600)).close();
   } catch (error) {
-    const code = codeOf(error) === 'ENOSPC' ? 'full' : 'not_writable';
-    throw new StoreError(code, `store ${path}: cannot be written: ${writeFaultOf(error)}`, { cause: error });
+    const isFull = codeOf(error) === 'ENOSPC';
+    const advice = isFull ? '' : '. Set `store` to a file that this user may create and write';
+    throw new StoreError(isFull ? 'full' : 'not_writable', `store ${path}: cannot be written: ${writeFaultOf(error)}${advice}`, {
+      cause: error,
+    });
   }
 }
 

@@ -51,7 +51,7 @@ async function relogin(gateway: AdminTarget, { actor }: Asker, account: AccountC
   if (refusal !== undefined) throw new ApiRefusal(409, refusal);
   const ended = before?.status === 'reauth_required' ? stateFields(before) : [];
   if (ended.length > 0) gateway.services.capacity.health.reset(id);
-  const found = credential === 'imported' ? 'imported' : 'unchanged';
+  const found = credential === 'imported' ? 'imported' : account.credential ? 'unchanged' : null;
   const imported = found === 'imported' ? [{ path: `accounts[${id}].credential`, from: '(changed)', to: '(changed)' }] : [];
   return done(gateway, { actor, action: 'account.relogin' }, { account: id, credential: found, fields: [...imported, ...ended] });
 }

@@ -21,7 +21,7 @@ import type { AccountTestPlan, AccountTestReply } from './account-test-report.ts
 /** The reply of POST /api/accounts/{id}/restore and …/relogin. */
 export interface AccountActionReply {
   readonly account: string;
-  /** Whether another credential was found. Null if none was looked for. */
+  /** Whether another credential was found. Null if none was looked for, and for an account without a credential. */
   readonly credential: 'imported' | 'unchanged' | null;
   /** The changed fields; empty if nothing changed. */
   readonly fields: readonly ChangedField[];
@@ -86,7 +86,12 @@ const SCALAR: Schema<ChangedField['from']> = {
 
 export const ACCOUNT_ACTION: Schema<AccountActionReply> = object({
   account: text('Id of the account.'),
-  credential: nullable(oneOf(['imported', 'unchanged'], 'Whether another credential was found; null if the gateway did not look for one.')),
+  credential: nullable(
+    oneOf(
+      ['imported', 'unchanged'],
+      'Whether another credential was found; null if the gateway did not look for one, and for an account without a credential.',
+    ),
+  ),
   fields: list('What changed; empty if nothing did.', object({ path: text('Path of the setting or state.'), from: SCALAR, to: SCALAR })),
 });
 

@@ -11,7 +11,7 @@ import { accountChecks } from './account-checks.ts';
 import { accountEdits } from './account-edits.ts';
 import { askedAccount } from './account-questions.ts';
 import { firstWrong, stepText } from './account-test-text.ts';
-import { type AccountOptions, addAccountOptions, type NewAccountRow, namesKind, rowOf } from './new-account.ts';
+import { type AccountOptions, addAccountOptions, type NewAccountRow, namesKind, rowOf, unsetVariables } from './new-account.ts';
 import { writtenSecrets } from './typed-secrets.ts';
 
 interface AddOptions extends CommonOptions, AccountOptions {
@@ -46,7 +46,12 @@ export function addAccountAdd(account: Command, io: Io): void {
         await rewriteConfig(options.config, (input) => accountEdits(input, { row: asked.row, pool }));
         written.keep();
         const oauth = typeof asked.row.credential === 'object' && 'oauth' in asked.row.credential;
-        const next = oauth ? [`next: poolgate account login ${id}`] : [];
+        // A check has reported the variable already.
+        const unset = options.check ? [] : unsetVariables([asked.row], io.env);
+        const next = [
+          ...(oauth ? [`next: poolgate account login ${id}`] : []),
+          ...unset.map(({ name }) => `next: set ${name} where the gateway starts; it is not set here`),
+        ];
         const lines = [`account '${id}' was added to ${options.config}, for Pool '${pool}'`, ...checked, ...next];
         io.out(options.json ? json({ id, pool, checked, login: oauth }) : `${lines.join('\n')}\n`);
         await takenFile(options.config, io);

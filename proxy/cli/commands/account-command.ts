@@ -57,7 +57,7 @@ export function addAccountCommands(program: Command, io: Io): void {
         const config = await inspectValid(path, io);
         indexIn(config.accounts, id, 'account');
         const reply = await requestAccountAction(adminOf(config, io, path), action, id);
-        return io.out(asJson ? json(reply) : `${actionLines(reply).join('\n')}\n`);
+        return io.out(asJson ? json(reply) : `${(action === 'restore' ? restoreLines : reloginLines)(reply).join('\n')}\n`);
       },
     );
   }
@@ -73,12 +73,19 @@ const ACTIONS = [
   ['relogin', 'read the credential of an account again, after another login, and use it'],
 ] as const;
 
-function actionLines({ account, credential, fields }: AccountActionReply): readonly string[] {
-  const login =
-    credential === 'imported'
-      ? `account '${account}' now uses the new login from its file`
-      : `the login of account '${account}' has not changed: the next turn tries it again`;
-  const changes = fields.filter(({ from, to }) => from !== to).map(({ path, from, to }) => `${path}: ${from ?? 'none'} -> ${to ?? 'none'}`);
-  if (credential !== null) return [login, ...changes];
-  return fields.length === 0 ? [`account '${account}' has no cooldown and is not failing`] : changes;
+function restoreLines({ account, fields }: AccountActionReply): readonly string[] {
+  return fields.length === 0 ? [`account '${account}' has no cooldown and is not failing`] : changeLines(fields);
 }
+
+function reloginLines({ account, credential, fields }: AccountActionReply): readonly string[] {
+  return [RELOGINS[credential ?? 'none'](account), ...changeLines(fields)];
+}
+
+const RELOGINS = {
+  imported: (id: string) => `account '${id}' now uses the new login from its file`,
+  unchanged: (id: string) => `the login of account '${id}' has not changed: the next turn tries it again`,
+  none: (id: string) => `account '${id}' has no credential; if its provider demands one, add it to the file`,
+} as const;
+
+const changeLines = (fields: AccountActionReply['fields']): readonly string[] =>
+  fields.filter(({ from, to }) => from !== to).map(({ path, from, to }) => `${path}: ${from ?? 'none'} -> ${to ?? 'none'}`);

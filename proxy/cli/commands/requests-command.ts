@@ -5,6 +5,7 @@ import { msOfIso } from '../../base/time/iso-time.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
 import { adminIn } from '../gateway/address.ts';
 import { fetchRequests } from '../gateway/calls.ts';
+import { unknownNames } from '../gateway/unknown-names.ts';
 import { RequestLines } from '../text/request-lines.ts';
 
 interface RequestsOptions extends CommonOptions {
@@ -45,6 +46,7 @@ export function addRequests(program: Command, io: Io): void {
       const { key, account, model, status, limit } = options;
       const filters = given({ key, account, model, status });
       let reply = await fetchRequests(admin, { ...filters, ...given({ limit, since: since && sinceOf(since) }) });
+      if (reply.rows.length === 0) io.err(await unknownNames(admin, options));
       if (asJson && !follow) return io.out(json(reply));
       const lines = new RequestLines();
       const show = (rows: readonly RequestRow[]): void => {

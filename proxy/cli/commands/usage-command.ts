@@ -4,6 +4,7 @@ import { USAGE_GROUPS, type UsageBy, type UsageReply, type UsageRowReply, type U
 import { addCommand, CommandFailure, type CommonOptions, collect, type Io, json, table } from '../command.ts';
 import { adminIn } from '../gateway/address.ts';
 import { fetchUsage } from '../gateway/calls.ts';
+import { unknownNames } from '../gateway/unknown-names.ts';
 import { cell } from '../text/text-cells.ts';
 
 interface UsageOptions extends CommonOptions {
@@ -47,6 +48,7 @@ export function addUsage(program: Command, io: Io): void {
         ['limit', PAGE] as [string, string],
       ];
       const first = await fetchUsage(admin, query);
+      if (first.rows.length === 0) io.err(await unknownNames(admin, filters));
       const rows = [...first.rows];
       for (let { next_cursor: cursor } = first; cursor !== null; ) {
         const next = await fetchUsage(admin, [...query, ['cursor', cursor]]);

@@ -11,5 +11,5 @@ test('a recording that cannot be written is reported before anything is relayed'
   writeFileSync(file, '');
   const out = join(file, 'folder', 'session.json');
   const ran = await poolgate(['record', '--to', 'https://provider.example', '--out', out, '--port', '0']);
-  assert.deepEqual(ran, { code: 1, out: '', err: `${out} cannot be written: one of its folders is a file (ENOTDIR)\n` });
+  assert.deepEqual(ran, { code: 1, out: '', err: `${out} cannot be written: one of its folders is a file (EEXIST)\n` });
 });

@@ -47,6 +47,26 @@ test('filters choose rows by key, account, model, status, class and time', async
   assert.deepEqual(await statuses('--limit', '1'), [404]);
 });
 
+test('a name that the gateway does not have is reported with the nearest one, unless rows have it', async (context) => {
+  await using gate = await startGateway();
+  const path = fileAt(context, gate);
+  await turn(gate);
+  await gate.leave({ requests: [requestRow({ key_id: 'former', pool: 'team' })] });
+  const requests = (...args: readonly string[]) => poolgate(['requests', ...args, '--config', path]);
+  const { code, out, err } = await requests('--key', 'cj');
+  assert.deepEqual([code, err], [0, "the gateway has no key 'cj'; did you mean 'ci'?\n"]);
+  assert.match(out, /^TIME .*\n$/);
+  assert.equal(
+    (await requests('--account', 'nroth', '--model', 'modle-a', '--json')).err,
+    "the gateway has no account 'nroth'; did you mean 'north'?\nthe gateway has no model 'modle-a'; did you mean 'model-a'?\n",
+  );
+  assert.equal((await requests('--account', 'south', '--status', '500')).err, '');
+  assert.equal((await requests('--account', 'SOUTH')).err, '', 'a label');
+  const old = await requests('--key', 'former');
+  assert.match(old.out, / former /);
+  assert.equal(old.err, '');
+});
+
 test('a filter that cannot be read is a usage error, and rows that are left off are reported', async (context) => {
   await using gate = await startGateway();
   const path = fileAt(context, gate);

@@ -43,6 +43,8 @@ test('usage sums by key, and by account and model with errors and times', async 
   assert.match(days.out, /^day,request_count,failed_count,input_tokens,.*\r\n\d{4}-\d\d-\d\d,2,,\d+,/);
   const none = await poolgate(['usage', '--by', 'model', '--model', 'other', '--config', path]);
   assert.match(none.out, /^no request since /);
+  const mistyped = await poolgate(['usage', '--pool', 'taem', '--config', path]);
+  assert.deepEqual([mistyped.code, mistyped.err], [0, "the gateway has no Pool 'taem'; did you mean 'team'?\n"]);
 });
 
 test('usage of models and accounts is the same after a restart', async (context) => {

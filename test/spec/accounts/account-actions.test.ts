@@ -46,7 +46,8 @@ test('account add reports what keeps the running gateway from the new account', 
       '--no-check',
     );
   const refused = await add('lost', 'A_VARIABLE_OF_THE_COMMAND_ALONE');
-  assert.deepEqual([refused.code, refused.out], [1, `account 'lost' was added to ${program.path}, for Pool 'team'\n`]);
+  const next = 'next: set A_VARIABLE_OF_THE_COMMAND_ALONE where the gateway starts; it is not set here';
+  assert.deepEqual([refused.code, refused.out], [1, `account 'lost' was added to ${program.path}, for Pool 'team'\n${next}\n`]);
   assert.match(
     refused.err,
     /^the gateway keeps its configuration; the file has errors:\n\S+:\d+:\d+: accounts\[lost\]\.\S+ the environment variable A_VARIABLE_OF_THE_COMMAND_ALONE is not set\n$/,
@@ -183,6 +184,20 @@ test('[S9] account relogin reads a static bearer from its file again and ends th
   assert.deepEqual(mine[1]?.fields[0], { path: 'accounts[north].credential', from: '(changed)', to: '(changed)' });
   assert.ok(!/bearer-of|another-bearer/.test(JSON.stringify(rows)), 'no credential is in a row');
   await rm(folder, { recursive: true });
+});
+
+test('[S9] account relogin of an account without a credential says that it has none', async () => {
+  await using program = await startProgram({
+    here: true,
+    config: (draft) => {
+      const [{ id, base_url }] = draft.accounts;
+      draft.accounts[0] = { id, base_url, api: 'responses', credential: 'none' };
+    },
+  });
+  const { code, out, err } = await program.poolgate('account', 'relogin', 'north');
+  assert.deepEqual([code, err], [0, '']);
+  assert.match(out, /^account 'north' has no credential; if its provider demands one, add it to the file\n/);
+  assert.equal(JSON.parse((await program.poolgate('account', 'relogin', 'north', '--json')).out).credential, null);
 });
 
 test('[S9] account relogin of an OAuth account imports its tokens file, and asks again for a login that was unlocked', async (context) => {
