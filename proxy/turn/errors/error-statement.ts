@@ -67,17 +67,18 @@ export function resetsAt(json: JsonObject | undefined, now: number): number | un
   return resetTime({ at: asNumber(fields?.resets_at), after: asNumber(fields?.resets_in_seconds) }, now);
 }
 
-/** Whole seconds or an HTTP date, as RFC 9110 defines them. Any other text is ignored. */
-const WHOLE_SECONDS = /^\d{1,10}$/;
+/** Seconds or an HTTP date, as RFC 9110 defines them. Some servers state decimals of a second too. Any other text is ignored. */
+const SECONDS = /^\d{1,10}(?:\.\d{1,9})?$/;
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
 
 /** The longest wait that is believed. No provider has a longer limit, so a longer wait is ignored as a mistake. */
 const LONGEST_WAIT_MS = 31 * 86_400_000;
 
-/** @param value of Retry-After. @param now Unix milliseconds */
+/** @param value of Retry-After. @param now Unix milliseconds @returns whole milliseconds, rounded up */
 export function retryAfterMs(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
-  const wait = WHOLE_SECONDS.test(value) ? Number(value) * 1000 : HTTP_DATE.test(value) ? Date.parse(value) - now : Number.NaN;
+  // The exponent keeps the decimals exact: 1.1 * 1000 is more than 1100.
+  const wait = SECONDS.test(value) ? Math.ceil(Number(`${value}e3`)) : HTTP_DATE.test(value) ? Date.parse(value) - now : Number.NaN;
   return wait <= LONGEST_WAIT_MS ? Math.max(0, wait) : undefined;
 }
 

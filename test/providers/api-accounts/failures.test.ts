@@ -242,6 +242,7 @@ const DATE = 'Tue, 24 Nov 2026 00:00:30 GMT';
 
 for (const { what, headers, status = 429, ms } of [
   { what: 'seconds', headers: { 'retry-after': '7' }, ms: 7_000 },
+  { what: 'seconds with decimals', headers: { 'retry-after': '2.5' }, ms: 2_500 },
   { what: 'a date', headers: { 'retry-after': DATE }, ms: 30_000 },
   { what: 'a date that is past', headers: { 'retry-after': 'Mon, 23 Nov 2026 00:00:00 GMT' }, ms: undefined },
   { what: 'milliseconds', headers: { 'retry-after-ms': '1234' }, ms: 1_234 },
