@@ -104,7 +104,7 @@ const METHODS = [
   ['/backend-api/agent/responses/compact', 'GET', 'POST'],
   ['/v1/embeddings', 'GET', 'POST'],
   ['/v1/files/file-1', 'POST', 'GET, DELETE'],
-  ['/mcp', 'DELETE', 'POST, GET, OPTIONS'],
+  ['/mcp', 'DELETE', 'POST, OPTIONS'],
 ] as const;
 
 for (const [path, method, allow] of METHODS) {

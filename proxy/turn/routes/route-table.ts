@@ -130,9 +130,13 @@ function match(rows: Rows, method: string, values: readonly string[]): Match | N
 }
 
 function noMethod(rows: Rows): NoMethod {
-  const allow = [...new Set([...rows.keys()].map((method) => (method === 'WS' ? 'GET' : method)))];
+  const allowed = [...rows].filter(([, { route }]) => !hasNoStream(route));
+  const allow = [...new Set(allowed.map(([method]) => (method === 'WS' ? 'GET' : method)))];
   return { allow, like: rows.values().next().value?.route ?? NO_ROUTE };
 }
+
+/** Whether a row exists only to say that `/mcp` has no stream (G2). Its method is not allowed (Q25). */
+const hasNoStream = ({ kind, method }: Route): boolean => kind === 'mcp' && method === 'GET';
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
