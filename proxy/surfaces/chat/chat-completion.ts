@@ -123,7 +123,6 @@ function callIn(item: JsonObject): JsonObject[] {
 /** The id that the client repeats in the result of the call. */
 export const callId = ({ call_id, id }: JsonObject): Json | undefined => call_id ?? id;
 
-function joined(said: readonly MessageText[], wanted: MessageText['type']): string | null {
-  const texts = said.flatMap(({ type, text }) => (type === wanted ? [text] : []));
-  return texts.length > 0 ? texts.join('') : null;
-}
+/** Null if there is no such text. An empty text is none, because a stream has no delta of it. */
+const joined = (said: readonly MessageText[], wanted: MessageText['type']): string | null =>
+  said.flatMap(({ type, text }) => (type === wanted ? [text] : [])).join('') || null;

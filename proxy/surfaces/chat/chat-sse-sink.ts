@@ -132,7 +132,8 @@ export class ChatSseSink extends KeepaliveSseSink {
   }
 
   #say(type: MessageText['type'], text: Buffer | undefined, message: OpenMessage): void {
-    if (!text) return;
+    // A finished item may have an empty text, of which there was no delta.
+    if (!text || text.length === 0) return;
     // As in a collected answer, a message that begins with a refusal has no content.
     this.#begin(type === 'content' ? '' : null);
     message.written = true;

@@ -554,6 +554,38 @@ describe('a stream', () => {
     }
   });
 
+  for (const [what, content, calls, expected] of [
+    [
+      'beside a refusal',
+      [
+        { type: 'output_text', text: '' },
+        { type: 'refusal', refusal: 'no' },
+      ],
+      [],
+      [null, 'no'],
+    ],
+    ['before a call', [{ type: 'output_text', text: '' }], [callItem('a', { arguments: '{}' })], [null, null]],
+    ['that is all', [{ type: 'output_text', text: '' }], [], ['', null]],
+    ['that is a refusal', [{ type: 'refusal', refusal: '' }], [], ['', null]],
+  ] as const) {
+    test(`[D4] has no content of an empty text ${what}, as in the collected answer, whether it came in deltas or not`, async () => {
+      const items = [{ type: 'message', content }, ...calls];
+      const finished = items.map((item, index) => done(index, item));
+      const declined = { type: 'response.refusal.delta', output_index: 0, content_index: 1, delta: expected[1] ?? '' };
+      for (const events of [
+        [created, added(0, { type: 'message', content: [] }), delta(''), declined, ...finished, completed({ output: items })],
+        [created, ...finished, completed({ output: items })],
+        [completed({ output: items })],
+      ]) {
+        const streamed = assembled((await play(events)).slice(0, -1));
+        gate.upstream.next('north', replyEvents(events));
+        const { message } = (await collected(ask('hi'))).json.choices[0];
+        assert.deepEqual([message.content, message.refusal], expected);
+        assert.deepEqual([streamed.content, streamed.refusal], expected);
+      }
+    });
+  }
+
   test('[D4] of a completed response without any output has its role and its reason', async () => {
     const chunks = await play([created, completed()]);
     assert.deepEqual(
