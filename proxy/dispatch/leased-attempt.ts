@@ -9,6 +9,7 @@ import type { AdaptedName } from '../turn/provider/adapted.ts';
 import { credentialHeader } from '../turn/provider/api-account.ts';
 import type { HeldEvents, ReplySource } from '../turn/reply/reply-observer.ts';
 import type { AccountConfig } from '../turn/settings.ts';
+import type { UpstreamErrorClass } from '../turn/turn.ts';
 import { type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../upstream/carriers/carrier.ts';
 import { Attempt } from './attempt.ts';
@@ -137,10 +138,13 @@ class LeasedAttempt extends Attempt {
     return this.#isAdjusting;
   }
 
-  protected override ended({ verdict: { kind, failure }, status }: Attempted): void {
+  protected override ended({ verdict, status }: Attempted): void {
+    const { kind, failure } = verdict;
+    const errorClass = verdict.kind === 'refused' ? verdict.errorClass : undefined;
     this.#following?.abort();
-    if (this.#row) complete(this.#row, { status, failure, ms: this.turn.now() - this.#began });
+    if (this.#row) complete(this.#row, { status, failure, errorClass, ms: this.turn.now() - this.#began });
     if (failure && kind !== 'failed') noteFailure(this.turn, failure);
+    if (errorClass) this.turn.note('error_class', errorClass);
   }
 }
 
@@ -180,13 +184,15 @@ export function openRow(
 
 export interface AttemptEnd extends Pick<Attempted, 'status'> {
   readonly failure: Failure | undefined;
+  /** The class of an answer that is not valid, although the account did not fail. */
+  readonly errorClass?: UpstreamErrorClass | undefined;
   /** How long the attempt took. */
   readonly ms: number;
 }
 
-export function complete(row: OpenRow, { status, failure, ms }: AttemptEnd): void {
+export function complete(row: OpenRow, { status, failure, errorClass, ms }: AttemptEnd): void {
   row.status = status ?? null;
-  row.error_class = (failure && errorClassOf(failure)) ?? null;
+  row.error_class = errorClass ?? (failure && errorClassOf(failure)) ?? null;
   row.duration_ms = ms;
   row.upstream_error_param = failure ? safeParam(failure.error.param) : null;
 }

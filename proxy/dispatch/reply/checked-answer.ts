@@ -54,8 +54,8 @@ export function verdictOnAnswer(
     const close = closeWith(answer, sent, { head, client, turn });
     return { kind: 'done', ending: { outcome, status: head.status, code: null }, close };
   } catch (thrown) {
-    if (thrown instanceof Refusal) turn.note('error_class', 'upstream_malformed');
-    else turn.fault(thrown);
+    if (thrown instanceof Refusal) return { kind: 'refused', refusal: thrown, errorClass: 'upstream_malformed' };
+    turn.fault(thrown);
     return { kind: 'refused', refusal: refusalOf(thrown) };
   }
 }

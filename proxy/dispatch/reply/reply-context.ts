@@ -10,7 +10,7 @@ import type { SentMembers } from '../../turn/provider/provider-failures.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
 import type { Ending, TokenCounts } from '../../turn/reply/turn-result.ts';
-import type { Event, Head, OutcomeKind } from '../../turn/turn.ts';
+import type { Event, Head, OutcomeKind, UpstreamErrorClass } from '../../turn/turn.ts';
 import type { ByteReader, Sending } from '../../upstream/carriers/carrier.ts';
 import type { OutputCap } from './events/output-cap.ts';
 import type { AttemptObservers } from './reply-observers.ts';
@@ -62,6 +62,8 @@ export type Verdict =
       readonly kind: 'refused';
       readonly refusal: Refusal;
       readonly outcome?: OutcomeKind;
+      /** Set if the account's answer was not valid. It does not count against the account (Q5). */
+      readonly errorClass?: UpstreamErrorClass | undefined;
       readonly failure?: Failure | undefined;
     }
   /** The gateway stops. The client gets a reply that is cut, and no account is at fault. */

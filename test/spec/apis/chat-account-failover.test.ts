@@ -232,6 +232,12 @@ describe('compaction', () => {
         stage.platform.next.push(streamed(chunks));
         const reply = await stage.gate.send(path, { body });
         assert.deepEqual([reply.status, reply.json?.error?.code], [502, 'invalid_compaction_response'], reply.text);
+        const row = await stage.gate.row(reply);
+        const attempts = await stage.gate.attempts(row?.id ?? '');
+        assert.deepEqual(
+          [row, ...attempts].map((one) => one?.error_class),
+          ['upstream_malformed', 'upstream_malformed'],
+        );
       }
     });
   }

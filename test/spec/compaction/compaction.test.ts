@@ -246,6 +246,11 @@ for (const form of FORMS) {
               [row?.code, row?.error_class, row?.account, row?.retries, row?.outcome],
               ['invalid_compaction_response', 'upstream_malformed', 'NORTH', 0, 'failed'],
             );
+            const attempts = await gate.attempts(row?.id ?? '');
+            assert.deepEqual(
+              attempts.map(({ status, error_class }) => [status, error_class]),
+              [[200, 'upstream_malformed']],
+            );
           }
           assert.deepEqual([gate.upstream.turns('north').length, gate.upstream.turns('south').length], [4, 0], 'never tried elsewhere');
           assert.equal(gate.account('north').status, 'active');

@@ -257,6 +257,10 @@ describe('[F3.5] with an anchor', () => {
       assert.deepEqual(went(), [`north WS ${RESPONSES}`]);
       const row = (await gate.rows()).at(-1);
       assert.deepEqual([row?.code, row?.error_class, row?.retries], ['invalid_compaction_response', 'upstream_malformed', 0]);
+      assert.deepEqual(
+        (await gate.attempts(row?.id ?? '')).map(({ error_class }) => error_class),
+        ['upstream_malformed'],
+      );
       assert.equal(gate.account('north').status, 'active');
       itemIn(await socket.turn(explicit({ previous_response_id: anchor })));
       socket.terminate();

@@ -7,7 +7,7 @@ import { type HeldBytes, TooMuchHeld } from '../../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { Sink } from '../../../turn/reply/sink.ts';
 import { endOf, isCancellation, type ReplyEnd } from '../../../turn/reply/terminal-event.ts';
-import type { Head, OutcomeKind } from '../../../turn/turn.ts';
+import type { Head, OutcomeKind, UpstreamErrorClass } from '../../../turn/turn.ts';
 import type { ByteReader, EventReader } from '../../../upstream/carriers/carrier.ts';
 import { stoppedReply } from '../../stopped-turn.ts';
 import type { ReplyContext, Verdict } from '../reply-context.ts';
@@ -100,8 +100,7 @@ export class EventReply implements EventReader, RelayedReply {
   }
 
   refuse(refusal: Refusal): void {
-    if (this.#checked) this.#context.turn.note('error_class', 'upstream_malformed');
-    if (this.#state !== 'over') this.#faulted(refusal);
+    if (this.#state !== 'over') this.#faulted(refusal, 'upstream_malformed');
   }
 
   guarded(work: () => void): void {
@@ -267,8 +266,11 @@ export class EventReply implements EventReader, RelayedReply {
     else this.#finish('cut', how, carrierFailure(broken));
   }
 
-  /** Handles an error while the reply is read. It ends this reply, never the process. */
-  #faulted(thrown: unknown): void {
+  /**
+   * Handles an error while the reply is read. It ends this reply, never the process.
+   * @param errorClass set for an answer that is not valid
+   */
+  #faulted(thrown: unknown, errorClass?: UpstreamErrorClass): void {
     const { sending, turn } = this.#context;
     sending.abort();
     if (thrown instanceof TooMuchHeld) {
@@ -277,7 +279,7 @@ export class EventReply implements EventReader, RelayedReply {
     }
     if (!(thrown instanceof Refusal)) turn.fault(thrown);
     if (this.shown) this.#finish('cut', turn.surface.brokenReply);
-    else this.#settle({ kind: 'refused', refusal: refusalOf(thrown) });
+    else this.#settle({ kind: 'refused', refusal: refusalOf(thrown), errorClass });
   }
 
   /** Ends the reply for its client. @param failure the failure that the account reported, or how the reply broke off */

@@ -134,7 +134,7 @@ describe('[F3.7] it is not a compaction', () => {
       await wire.read(text);
       await wire.end();
       assert.deepEqual([context.ended, context.commits], ['refused 502 invalid_compaction_response undefined', 0]);
-      assert.equal(context.turn.noted.error_class, 'upstream_malformed');
+      assert.equal(context.verdict?.kind === 'refused' && context.verdict.errorClass, 'upstream_malformed');
     });
   }
 
