@@ -44,6 +44,9 @@ export interface AcceptedWebsocket {
  */
 type Place = 'undecided' | 'here' | Forwarding;
 
+/** The reason of the close frame that a client gets from a gateway that stops. */
+export const GATEWAY_STOPS = 'the gateway stops';
+
 export class WebsocketSession {
   readonly connection: WebsocketConnection;
   readonly #services: SessionServices;
@@ -104,6 +107,15 @@ export class WebsocketSession {
   endAfterTurn(code: number, reason: string): void {
     if (this.#forwarding) this.#forwarding.send({ kind: 'end', code, reason });
     else this.connection.closeAfterTurn(code, reason);
+  }
+
+  /**
+   * Stops the running turn, because the time of a drain has passed. A turn at another node goes on there without its client, which may come
+   * back for it over any node that does not stop (Q29).
+   */
+  stopTurn(): void {
+    if (this.#forwarding) this.connection.close(CLOSE.goingAway, GATEWAY_STOPS);
+    else this.#client?.stop();
   }
 
   /** Drops a turn for which the client can no longer come back. */

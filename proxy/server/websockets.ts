@@ -22,7 +22,7 @@ import { FORWARDED_SIZE, forwardedRequest } from './forwarded-session.ts';
 import { FrameControls } from './frame-controls.ts';
 import type { Generation } from './generation.ts';
 import { NativeSessions, type NativeSessionsOptions } from './native-sessions.ts';
-import { type AcceptedWebsocket, type SessionServices, WebsocketSession } from './websocket-session.ts';
+import { type AcceptedWebsocket, GATEWAY_STOPS, type SessionServices, WebsocketSession } from './websocket-session.ts';
 
 export interface WebsocketsOptions
   extends Omit<SessionServices, 'controls' | 'natives' | 'sessionAt'>,
@@ -116,12 +116,12 @@ export class Websockets {
   /** Refuses new turns. A connection ends after its running turn. */
   drain(): void {
     this.#natives.drain();
-    for (const session of this.#sessions.values()) session.endAfterTurn(CLOSE.goingAway, 'the gateway stops');
+    for (const session of this.#sessions.values()) session.endAfterTurn(CLOSE.goingAway, GATEWAY_STOPS);
   }
 
-  /** Stops the turns that still run. Their clients get the end of their replies. */
+  /** Stops the turns that still run here, whose clients get the end of their replies, and closes the websockets of turns at other nodes. */
   stopTurns(): void {
-    for (const session of this.#sessions.values()) session.client?.stop();
+    for (const session of this.#sessions.values()) session.stopTurn();
   }
 
   /** Gives up the sessions of this node, which has no more turns. */

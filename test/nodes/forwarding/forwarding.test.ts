@@ -158,6 +158,23 @@ for (const [where, other] of [
   });
 }
 
+test('[Q28] [Q29] the end of the drain of b ends a forwarded websocket with 1001, and its client can come back for its turn', async () => {
+  await using at = await forwarded({
+    config: (draft) => {
+      draft.timeouts.drain_ms = 0;
+    },
+  });
+  const { a, b, socket } = at;
+  const stopping = b.stop();
+  assert.deepEqual(await socket.closed, { code: 1001, reason: 'the gateway stops' });
+  await stopping;
+  await until('the turn without its client', () => (a.count('turns_detached') === 2 ? true : undefined));
+  using again = await openSession(a);
+  again.send(turnFrame('t1', QUESTION));
+  await completed(a, again);
+  assert.equal(a.upstream.turns().length, 1);
+});
+
 test('[Q34] a node that stops takes no connections and no clients of other nodes, and leaves no session', async () => {
   await using nodes = await startNodes(['a', 'b'], {
     config: (draft) => {
