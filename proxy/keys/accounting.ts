@@ -136,7 +136,7 @@ export class Accounting {
   }
 
   #unlimited({ id }: KeyConfig): Reserved {
-    let end = this.#limits.begin?.(id);
+    let end: (() => void) | undefined = this.#limits.begin(id);
     return {
       amounts: ONE_REQUEST,
       settle: (used) => {

@@ -55,10 +55,10 @@ export interface LimitCounts {
   reserve(key: LimitedKey, estimate: () => Estimate): Reserved | Refusal | Promise<Reserved | Refusal>;
   states(key: LimitedKey): readonly LimitState[] | Promise<readonly LimitState[]>;
   /**
-   * Counts a running turn of a key without limits, because a reload may add limits. Returns the function that ends the count. Absent if
-   * counting would need a round trip.
+   * Counts a running turn that reserves nothing, because a reload may add limits. Returns the function that ends the count. Turns of other
+   * nodes are not counted, because that would need a round trip.
    */
-  begin?(key: string): () => void;
+  begin(key: string): () => void;
 }
 
 /** The stated wait if a running turn must end first. */

@@ -70,6 +70,8 @@ export class SharedLimits implements LimitCounts {
   /** The prefix of the ids of this process's reservations. */
   readonly #process = randomBytes(9).toString('base64url');
   #reservations = 0;
+  /** The number of running turns of each key at this node that reserved nothing. The store does not know them. */
+  readonly #unlimited = new Map<string, number>();
 
   constructor(options: SharedLimitsOptions) {
     this.#options = options;
@@ -85,6 +87,15 @@ export class SharedLimits implements LimitCounts {
     return CANNOT_CHECK;
   }
 
+  begin(key: string): () => void {
+    this.#unlimited.set(key, this.#unlimitedOf(key) + 1);
+    return () => {
+      const left = this.#unlimitedOf(key) - 1;
+      if (left > 0) this.#unlimited.set(key, left);
+      else this.#unlimited.delete(key);
+    };
+  }
+
   async states(key: LimitedKey): Promise<readonly LimitState[]> {
     const { clock, ledger, limits, settlements } = this.#options;
     // A client that asks after its turn must not see the reservation of that turn.
@@ -92,7 +103,8 @@ export class SharedLimits implements LimitCounts {
     // If the store cannot be read, the use that this node has counted is shown.
     const stored = await limits.use(key.id).catch(() => undefined);
     const now = clock.now();
-    return statesOf(key, stored ? useOfStore(stored, now) : useOfLedger(key.id, ledger, now), now);
+    const own = this.#unlimitedOf(key.id);
+    return statesOf(key, stored ? useOfStore(stored, now, own) : useOfLedger(key.id, ledger, now, own), now);
   }
 
   /** Reserves; undefined if the store could not decide. */
@@ -104,13 +116,14 @@ export class SharedLimits implements LimitCounts {
       if (token === undefined || settlements.waiting >= MOST_SETTLEMENTS) return undefined;
       const turn = { grant: this.#nextGrant(), key, node: token, tokens: amounts.tokens, cost_nanos: amounts.costNanos, wait_ms: left };
       const settling = settlements.isWaiting(key);
-      const taken = await this.#take(turn, boundsOf(set));
+      const own = this.#unlimitedOf(key);
+      const taken = await this.#take(turn, boundsBeside(own, boundsOf(set)));
       if (taken && taken.outcome !== 'unknown') settlements.hurry();
       if (taken?.outcome === 'granted') return this.#reserved(turn, set, amounts);
       if (taken?.outcome === 'lost') await withDeadline(node.lost(token), clock, end - clock.now());
       else if (taken?.outcome === 'refused') {
         const at = clock.now();
-        const refusal = limitRefusalOf(set.limits, useOfStore(taken.use, at), amounts, at);
+        const refusal = limitRefusalOf(set.limits, useOfStore(taken.use, at, own), amounts, at);
         // A turn that has just ended at this node must not block the next turn of its client.
         if (refusal && !(settling && i === 0 && at + SETTLING_MS < end)) return refusal;
         await withDeadline(settlements.written(), clock, Math.min(SETTLING_MS, end - at));
@@ -148,6 +161,10 @@ export class SharedLimits implements LimitCounts {
     settlements.add({ grant, key, at: clock.now(), ...end });
   }
 
+  #unlimitedOf(key: string): number {
+    return this.#unlimited.get(key) ?? 0;
+  }
+
   #nextGrant(): string {
     this.#reservations += 1;
     return `${this.#process}${this.#reservations}`;
@@ -163,4 +180,15 @@ function boundsOf(set: LimitSet): LimitBounds {
   const made = Object.fromEntries(set.limits.map((limit) => [limit.name.replace(/^usd/, 'nanos'), maxOf(limit)]));
   bounds.set(set, made);
   return made;
+}
+
+/** The room that running turns leave of the bounds that count them. @param running the turns that the store does not know */
+function boundsBeside(running: number, bounds: LimitBounds): LimitBounds {
+  if (running === 0) return bounds;
+  const { concurrent, requests_per_day: day } = bounds;
+  return {
+    ...bounds,
+    ...(concurrent !== undefined && { concurrent: concurrent - running }),
+    ...(day !== undefined && { requests_per_day: day - running }),
+  };
 }

@@ -9,12 +9,12 @@ const MINUTE_MS = 60_000;
 /** The longest month, which includes a week. */
 const DAYS = 31;
 
-/** @param use as just read from the store */
-export function useOfStore({ running, minute, days }: StoredUse, now: number): KeyUse {
+/** @param use as just read from the store @param unstored the running turns that the store does not know */
+export function useOfStore({ running, minute, days }: StoredUse, now: number, unstored: number): KeyUse {
   const settled = days.map(({ day, requests, tokens, cost_nanos }) => ({ day, amounts: { requests, tokens, costNanos: cost_nanos } }));
   const since = (count: number) => settled.filter(({ day }) => day > dayOf(now) - count * DAY_MS);
   return {
-    running: running.requests,
+    running: running.requests + unstored,
     reserved: { tokens: running.tokens, costNanos: running.cost_nanos },
     minuteRequests: new SlotSum(minute.map(({ slot, requests }) => [slot, requests])),
     minuteTokens: new SlotSum(minute.map(({ slot, tokens }) => [slot, tokens])),
@@ -23,13 +23,13 @@ export function useOfStore({ running, minute, days }: StoredUse, now: number): K
   };
 }
 
-/** The use that this node knows while the store cannot be read: its settled days. */
-export function useOfLedger(key: string, ledger: Ledger, now: number): KeyUse {
+/** The use that this node knows while the store cannot be read: its settled days, and the running turns that the store does not know. */
+export function useOfLedger(key: string, ledger: Ledger, now: number, unstored: number): KeyUse {
   const days = ledger.daysOf(key, DAYS).map(({ day, totals }) => {
     const { requests, tokens, costNanos } = settledAmounts(totals);
     return { day, requests, tokens, cost_nanos: costNanos };
   });
-  return useOfStore({ running: { requests: 0, tokens: 0, cost_nanos: 0 }, minute: [], days }, now);
+  return useOfStore({ running: { requests: 0, tokens: 0, cost_nanos: 0 }, minute: [], days }, now, unstored);
 }
 
 /** Slots, oldest first, each with its amount. A slot is named by its end, and its amount counts for a minute from there. */

@@ -207,3 +207,20 @@ test('[Q34] a limit that a reload adds counts the usage of its day so far, of al
   const { status, json } = await turn(b);
   assert.deepEqual([status, json.error.type], [429, 'usage_limit_reached']);
 });
+
+test('[Q19] [Q34] limits that a reload gives a key count its turns that run at the node, and not twice when they end', async () => {
+  await using gate = await startGateway({ store: await freshDatabase(), upstream: { accounts: ['north'], strict: false } });
+  gate.upstream.next('north', 'stall before headers');
+  const running = turn(gate);
+  await gate.upstream.stalled('north');
+  const current = async (): Promise<unknown> => (await usageAt(gate)).limits[0].current_value;
+  for (const limits of [{ requests_per_day: 1 }, { concurrent: 1 }]) {
+    await gate.reconfigure(limited(limits));
+    const { status, json } = await turn(gate);
+    assert.deepEqual([status, json.error?.code, await current()], [429, 'rate_limit_exceeded', 1]);
+  }
+  gate.upstream.release();
+  assert.equal((await running).status, 200);
+  assert.deepEqual([(await turn(gate)).status, await current()], [200, 0]);
+  assert.equal(gate.upstream.turns().length, 2);
+});
