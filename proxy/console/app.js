@@ -4,6 +4,7 @@ import { address, follow } from './base/address.js';
 import { html } from './base/html.js';
 import { connection, listen, paused, useLive } from './base/live.js';
 import { session, signOut } from './base/session.js';
+import { SaidText, useAction } from './parts/action.js';
 import { SignIn } from './parts/sign-in.js';
 
 /** @typedef {import('./base/session.js').Session} Session */
@@ -46,6 +47,12 @@ export function Console() {
 /** @param {{ who: Session }} props */
 function Frame({ who }) {
   const { operator } = who;
+  const { said, run } = useAction();
+  const leave = () =>
+    run('leave', async () => {
+      await signOut();
+      return '';
+    });
   useEffect(listen, []);
   // Read again, because a reload of the configuration may change the rights.
   const { data: now } = useLive('/api/session', ['configuration']);
@@ -73,7 +80,8 @@ function Frame({ who }) {
         <button type="button" aria-pressed=${paused.value} onClick=${() => {
           paused.value = !paused.value;
         }}>${paused.value ? 'Paused' : 'Pause'}</button>
-        ${operator !== null && html`<button type="button" onClick=${() => void signOut()}>Sign out ${operator}</button>`}
+        ${operator !== null && html`<button type="button" onClick=${leave}>Sign out ${operator}</button>`}
+        ${said?.isBad && html`<${SaidText} said=${said} />`}
       </div>
     </header>
     <main id="main" tabindex="-1"><${Part} key=${part?.path} load=${part?.load} /></main>

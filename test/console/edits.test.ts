@@ -63,6 +63,32 @@ test('a key is created, its secret shown once, and edited, rotated, paused, resu
   assert.deepEqual(page.errors, []);
 });
 
+test('an edit of a key keeps the seconds of its expiry, which the field does not show', { timeout: 120_000 }, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using program = await startProgram({
+    here: true,
+    config: (draft) => {
+      draft.keys[0].expires_at = '2099-01-01T00:00:30Z';
+    },
+  });
+  const key = () => parse(readFileSync(program.path, 'utf8')).keys[0];
+  await page.open(`http://127.0.0.1:${program.draft.admin.port}/keys?id=ci`);
+  await pressed(page, 'Edit');
+  await page.until(`document.querySelector('dialog [name="expires_at"]')?.value`);
+  await filled(page, '[name="usd_per_day"]', '2.5');
+  await pressed(page, 'Save');
+  await page.sees('$0.00 of $2.50 per day');
+  assert.equal(key().expires_at, '2099-01-01T00:00:30Z');
+  await page.until(`!document.querySelector('dialog')`);
+  await pressed(page, 'Edit');
+  await page.until(`document.querySelector('dialog [name="expires_at"]')`);
+  await filled(page, 'dialog [name="expires_at"]', '');
+  await pressed(page, 'Save');
+  await page.until(`!document.querySelector('dialog')`);
+  assert.equal(key().expires_at, undefined);
+});
+
 test('a token is made for a new operator and for a known one, shown once, and revoked; the operator goes with its last one', {
   timeout: 240_000,
 }, async (context) => {

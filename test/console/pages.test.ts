@@ -205,6 +205,38 @@ test('outside loopback the page asks for a token, shows what is theirs, and forg
   await page.sees('Sign in to poolgate');
 });
 
+test('a page whose sign-in has ended asks for a token again, and a sign-out that fails is reported', {
+  timeout: 120_000,
+}, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.admin.host = '0.0.0.0';
+      draft.operators = [operatorRow('ops', ['team'])];
+    },
+  });
+  const signIn = async (operator: string): Promise<void> => {
+    await page.sees('Sign in to poolgate');
+    await page.evaluate(`document.querySelector('#token').focus()`);
+    await page.type(tokenOf(operator));
+    await page.press('Enter');
+    await page.sees(`Sign out ${operator}`);
+    await page.sees('Live');
+  };
+  await page.open(`${gate.adminUrl}/requests`);
+  await signIn('ops');
+  await gate.reconfigure((draft) => {
+    draft.operators = [operatorRow('night', ['team'])];
+  });
+  await signIn('night');
+  await gate.stop();
+  await pressed(page, 'Sign out night');
+  await page.sees('the gateway does not answer');
+  await page.sees('Sign out night');
+  assert.deepEqual(page.errors, []);
+});
+
 test('what needs an operator has its action; a search by time; accounts a page at a time', { timeout: 120_000 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;

@@ -2,6 +2,7 @@
 import { effect, signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { ask } from './api.js';
+import { readSession, session } from './session.js';
 
 /** @typedef {'accounts' | 'requests' | 'configuration'} Topic */
 
@@ -26,8 +27,11 @@ export function listen() {
   });
   source.addEventListener('error', () => {
     connection.value = 'lost';
-    // A refusal, such as after the end of a sign-in, ends the browser's own attempts.
-    if (source?.readyState === EventSource.CLOSED) setTimeout(listen, 2_000);
+    if (source?.readyState !== EventSource.CLOSED) return;
+    // A refusal ends the browser's own attempts. If the sign-in has ended, the page asks for a token, and listens again after that.
+    readSession()
+      .catch(() => undefined)
+      .finally(() => session.value && setTimeout(listen, 2_000));
   });
   source.addEventListener('changed', (event) => {
     /** @type {readonly Topic[]} */

@@ -37,6 +37,7 @@ export function LoginDialog({ id, close, refresh }) {
     act('read', async () => {
       const { credential } = await ask(`${path}/relogin`, { method: 'POST' });
       refresh();
+      if (credential === null) return 'It has no credential.';
       return credential === 'imported' ? 'Uses the new login.' : 'Its login has not changed; the next turn tries it.';
     });
   const leave = () => {

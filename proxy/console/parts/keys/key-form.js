@@ -42,7 +42,7 @@ export function KeyForm({ known: given, close, done }) {
     void run('save', async () => {
       const id = known?.id ?? textOf(form, 'id');
       const reply = known
-        ? await ask(`/api/keys/${encodeURIComponent(id)}`, { method: 'PATCH', body: policiesOf(form) })
+        ? await ask(`/api/keys/${encodeURIComponent(id)}`, { method: 'PATCH', body: policiesOf(form, known) })
         : await ask('/api/keys', { method: 'POST', body: { id, pool: textOf(form, 'pool'), ...stated(policiesOf(form)) } });
       done(reply);
       return '';
@@ -79,8 +79,12 @@ const textOf = (form, name) => String(form.get(name) ?? '').trim();
 /** @param {FormData} form @param {string} name */
 const numberOf = (form, name) => (textOf(form, name) === '' ? null : Number(textOf(form, name)));
 
-/** The policies in the form. Null for an empty field. @param {FormData} form */
-function policiesOf(form) {
+/**
+ * The policies in the form. Null for an empty field.
+ * @param {FormData} form
+ * @param {{ expires_at: string | null }} [known]
+ */
+function policiesOf(form, known) {
   const models = textOf(form, 'models')
     .split(/[\s,]+/)
     .filter(Boolean);
@@ -88,7 +92,8 @@ function policiesOf(form) {
   const most = numberOf(form, 'max_output_tokens');
   const expires = textOf(form, 'expires_at');
   return {
-    expires_at: expires === '' ? null : new Date(expires).toISOString(),
+    // Absent if it was not changed, because the field has no seconds.
+    expires_at: expires === localOf(known?.expires_at) ? undefined : expires === '' ? null : new Date(expires).toISOString(),
     models: models.length === 0 ? null : models,
     reasoning_effort: mode === '' ? null : { [mode]: textOf(form, 'effort') },
     output_tokens: most === null ? null : { max: most },
