@@ -54,6 +54,8 @@ export const nativeSurface = surface({
     const headers = nativeAnswerHeaders(answer.headers, options);
     // An impossible wait is not passed on, because some clients sleep for any Retry-After (Q1).
     if (failure.retryAfterMs === undefined) delete headers['retry-after'];
+    // Clients read whole seconds only.
+    else if (headers['retry-after']?.includes('.')) headers['retry-after'] = String(Math.ceil(failure.retryAfterMs / 1000));
     return { status, headers, body, code: loggedCode(failure.error.code) };
   },
 });

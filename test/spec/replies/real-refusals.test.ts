@@ -346,6 +346,12 @@ describe('[Q3] a rate refusal inside a 200', () => {
     });
   }
 
+  test('[Q1] a native client gets whole seconds of a wait that its account states with decimals', async () => {
+    for (const account of ['north', 'south']) gate.upstream.next(account, replyJson(RATE, { status: 429, headers: { 'retry-after': '2.5' } }));
+    const { status, headers } = await overHttp('', NATIVE, true).turn();
+    assert.deepEqual([status, headers?.get('retry-after')], [429, '3']);
+  });
+
   test('[Q3] [Q17] a public stream that begins with it has the same type', async () => {
     for (const account of ['north', 'south']) gate.upstream.next(account, inside(RATE));
     const { error } = await overHttp('', PUBLIC, true).turn();
