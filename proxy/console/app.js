@@ -97,14 +97,21 @@ function Connection() {
 /** @param {{ load: (() => Promise<import('preact').FunctionComponent>) | undefined }} props */
 function Part({ load }) {
   const [Loaded, setLoaded] = useState(/** @type {{ of: import('preact').FunctionComponent } | undefined} */ (undefined));
-  const [failed, setFailed] = useState(false);
+  const [failed, setFailed] = useState(/** @type {'lost' | 'other' | undefined} */ (undefined));
   useEffect(() => {
     load?.().then(
       (of) => setLoaded({ of }),
-      () => setFailed(true),
+      () => setFailed(connection.value === 'lost' ? 'lost' : 'other'),
     );
   }, []);
+  // A browser does not load a module again whose load has failed.
+  const isBack = failed === 'lost' && connection.value === 'live';
+  useEffect(() => {
+    if (isBack) location.reload();
+  }, [isBack]);
   if (failed)
-    return html`<p class="notice" role="alert">This part could not be loaded. Reload the page: the gateway may have another version.</p>`;
+    return html`<p class="notice" role="alert">This part could not be loaded. ${
+      failed === 'lost' ? 'It is loaded when the gateway answers again.' : 'Reload the page: the gateway may have another version.'
+    }</p>`;
   return Loaded ? html`<${Loaded.of} />` : null;
 }

@@ -74,11 +74,12 @@ test('an edit of a key keeps the seconds of its expiry, which the field does not
   });
   const key = () => parse(readFileSync(program.path, 'utf8')).keys[0];
   await page.open(`http://127.0.0.1:${program.draft.admin.port}/keys?id=ci`);
+  await page.sees('expires 1 Jan 2099');
   await pressed(page, 'Edit');
   await page.until(`document.querySelector('dialog [name="expires_at"]')?.value`);
-  await filled(page, '[name="usd_per_day"]', '2.5');
+  await filled(page, '[name="usd_per_day"]', '12000');
   await pressed(page, 'Save');
-  await page.sees('$0.00 of $2.50 per day');
+  await page.sees('$0.00 of $12,000.00 per day');
   assert.equal(key().expires_at, '2099-01-01T00:00:30Z');
   await page.until(`!document.querySelector('dialog')`);
   await pressed(page, 'Edit');

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { statusFailure } from '../../proxy/turn/errors/failure.ts';
 import { failure } from '../accounts/health/support.ts';
+import { requestRow } from '../store/samples.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
 import { startProgram } from '../support/program/program.ts';
@@ -136,12 +137,16 @@ test('the page follows the gateway, stops where it is paused, and comes back aft
   await page.until(`document.querySelectorAll('tbody tr').length === 2`);
   await first.stop();
   await page.sees('Connection lost; trying again');
+  await page.evaluate(`document.querySelector('nav [href="/keys"]').click()`);
+  await page.sees('It is loaded when the gateway answers again.');
   await using second = await startGateway({
     config: (draft) => {
       draft.admin.port = Number(port);
     },
   });
   await page.sees('Live');
+  await page.sees('Turns, 7 days');
+  await page.evaluate(`document.querySelector('nav [href="/requests"]').click()`);
   await page.sees('No request yet');
   await turn(second);
   await page.until(`document.querySelectorAll('tbody tr').length === 1`);
@@ -235,6 +240,30 @@ test('a page whose sign-in has ended asks for a token again, and a sign-out that
   await page.sees('the gateway does not answer');
   await page.sees('Sign out night');
   assert.deepEqual(page.errors, []);
+});
+
+test('long names leave times and labels whole, and a list of many accounts is cut', { timeout: 120_000 }, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using gate = await startGateway({ upstream: { accounts: Array.from({ length: 20 }, (_, i) => `north${i}`) } });
+  await turn(gate);
+  const name = 'long-name-'.repeat(12);
+  await gate.leave({ requests: [requestRow({ id: 'req_long', at: Date.now(), pool: 'team', key_id: name, account: name, model: name })] });
+  const lines = (selector: string): Promise<number> =>
+    page.evaluate(
+      `Math.max(...[...document.querySelectorAll('${selector}')].map((at) => { const range = document.createRange(); range.selectNodeContents(at); return range.getClientRects().length; }))`,
+    );
+  await page.shape(1280, 900);
+  await page.open(`${gate.adminUrl}/requests`);
+  await page.until(`document.querySelectorAll('tbody tr').length === 2`);
+  assert.equal(await lines('tbody .link'), 1, 'of a time');
+  await page.shape(360, 900);
+  await page.open(`${gate.adminUrl}/requests?turn=req_long`);
+  await page.until(`document.querySelector('dialog dt')`);
+  assert.equal(await lines('dialog dt'), 1, 'of a label');
+  assert.ok(await page.evaluate(`document.querySelector('dialog').scrollWidth <= document.querySelector('dialog').clientWidth`));
+  await page.open(`${gate.adminUrl}/models?id=model-a`);
+  await page.sees('north11 and 8 others');
 });
 
 test('what needs an operator has its action; a search by time; accounts a page at a time', { timeout: 120_000 }, async (context) => {

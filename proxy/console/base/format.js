@@ -2,6 +2,11 @@
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const grouped = new Intl.NumberFormat('en');
+const cents = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** @param {readonly string[]} names @param {number} most */
+export const firstOf = (names, most) =>
+  `${names.slice(0, most).join(', ')}${names.length > most ? ` and ${names.length - most} others` : ''}`;
 
 /** @param {number | null | undefined} value */
 export const count = (value) =>
@@ -9,7 +14,7 @@ export const count = (value) =>
 
 /** @param {number | null | undefined} value */
 export const dollars = (value) =>
-  value === null || value === undefined ? '–' : `$${value < 0.01 && value > 0 ? value.toFixed(4) : value.toFixed(2)}`;
+  value === null || value === undefined ? '–' : `$${value < 0.01 && value > 0 ? value.toFixed(4) : cents.format(value)}`;
 
 /** @param {number} share 0 to 1 */
 export const percent = (share) => `${(share * 100).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`;
@@ -43,10 +48,11 @@ export function span(ms) {
 
 const clockTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const shortTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const dayOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 const dayTime = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 
 /**
- * The time of day, with the date if it is not today.
+ * The time of day, with the date if it is not today. Only the date if it is in another year.
  * @param {number | string | null | undefined} at
  * @param {{ seconds?: boolean }} [options]
  */
@@ -54,6 +60,8 @@ export function time(at, { seconds = false } = {}) {
   if (at === null || at === undefined) return '–';
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return '–';
-  const isToday = date.toDateString() === new Date().toDateString();
+  const today = new Date();
+  if (date.getFullYear() !== today.getFullYear()) return dayOfYear.format(date);
+  const isToday = date.toDateString() === today.toDateString();
   return isToday ? (seconds ? clockTime : shortTime).format(date) : dayTime.format(date);
 }

@@ -1,7 +1,7 @@
 // Models: what each Pool serves now, with mode, accounts and price.
 import { address, filter } from '../base/address.js';
 import { withQuery } from '../base/api.js';
-import { count, dollars } from '../base/format.js';
+import { count, dollars, firstOf } from '../base/format.js';
 import { html } from '../base/html.js';
 import { useLive } from '../base/live.js';
 import { EditsOff } from '../parts/edits-off.js';
@@ -11,6 +11,9 @@ import { Failure, State, Table, Waiting } from '../parts/shown.js';
 
 /** @type {Readonly<Record<string, import('../parts/shown.js').Tone>>} */
 const TONES = { routable: 'good', unroutable: 'bad', invisible: 'idle', suppressed: 'idle' };
+
+/** A Pool may have thousands of accounts. */
+const MOST_NAMES = 12;
 
 const FILTERS = /** @type {const} */ ([
   ['id', 'Model'],
@@ -32,7 +35,7 @@ export function Models() {
     { head: 'Window', cell: ({ context_window }) => count(context_window), number: true },
     { head: 'USD in', cell: ({ prices }) => dollars(prices?.input), number: true },
     { head: 'USD out', cell: ({ prices }) => dollars(prices?.output), number: true },
-    { head: 'Accounts', cell: ({ accounts }) => accounts.join(', ') },
+    { head: 'Accounts', cell: ({ accounts }) => firstOf(accounts, MOST_NAMES) },
     { head: 'Falls back to', cell: ({ fallback }) => fallback.join(', ') || '–' },
   ];
   const empty =

@@ -1,6 +1,6 @@
 // One turn at the side of the page: its data, its timeline, and the reason for the choice of its account.
 import { filter } from '../../base/address.js';
-import { count, time, took } from '../../base/format.js';
+import { count, firstOf, time, took } from '../../base/format.js';
 import { html } from '../../base/html.js';
 import { useLive } from '../../base/live.js';
 import { Dialog } from '../dialog.js';
@@ -57,8 +57,7 @@ function Reasons({ accounts }) {
     lines.set(line, [...(lines.get(line) ?? []), account]);
   }
   return html`<ul class="plain reasons">${[...lines].map(
-    ([line, names]) =>
-      html`<li key=${line}><strong>${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} others` : ''}</strong><small>${line}</small></li>`,
+    ([line, names]) => html`<li key=${line}><strong>${firstOf(names, MOST_NAMES)}</strong><small>${line}</small></li>`,
   )}</ul>`;
 }
 
