@@ -223,7 +223,6 @@ test('a page whose sign-in has ended asks for a token again, and a sign-out that
   });
   const signIn = async (operator: string): Promise<void> => {
     await page.sees('Sign in to poolgate');
-    await page.evaluate(`document.querySelector('#token').focus()`);
     await page.type(tokenOf(operator));
     await page.press('Enter');
     await page.sees(`Sign out ${operator}`);

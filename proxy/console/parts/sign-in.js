@@ -1,11 +1,14 @@
 // The sign-in. It exchanges an operator's token for a session, and does not keep the token.
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from '../base/html.js';
 import { signIn } from '../base/session.js';
 
 export function SignIn() {
   const [failure, setFailure] = useState('');
   const [isBusy, setBusy] = useState(false);
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  // Browsers follow `autofocus` only once in the life of a page, which may have been signed in before.
+  useEffect(() => field.current?.focus(), []);
   /** @param {SubmitEvent} event */
   const submit = async (event) => {
     event.preventDefault();
@@ -23,7 +26,7 @@ export function SignIn() {
     <form class="card" onSubmit=${submit}>
       <h1>Sign in to poolgate</h1>
       <label for="token">Token of an operator</label>
-      <input id="token" name="token" type="password" autocomplete="current-password" required autofocus aria-describedby="token-hint" />
+      <input ref=${field} id="token" name="token" type="password" autocomplete="current-password" required aria-describedby="token-hint" />
       <p id="token-hint" class="hint">An administrator makes one: <code>poolgate token create</code></p>
       ${failure !== '' && html`<p role="alert" class="bad">${failure}</p>`}
       <button type="submit" disabled=${isBusy}>${isBusy ? 'Signing in …' : 'Sign in'}</button>
