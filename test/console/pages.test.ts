@@ -263,6 +263,10 @@ test('long names leave times and labels whole, and a list of many accounts is cu
   assert.ok(await page.evaluate(`document.querySelector('dialog').scrollWidth <= document.querySelector('dialog').clientWidth`));
   await page.open(`${gate.adminUrl}/models?id=model-a`);
   await page.sees('north11 and 8 others');
+  await page.open(`${gate.adminUrl}/accounts?id=north1`);
+  await page.until(`document.querySelector('tbody .actions button')`);
+  const below = `(() => { const at = document.querySelector('tbody .actions'); return at.getBoundingClientRect().bottom - [...at.querySelectorAll('button')].at(-1).getBoundingClientRect().bottom; })()`;
+  assert.ok((await page.evaluate(below)) < 1, 'no gap for a text that is not there');
 });
 
 test('what needs an operator has its action; a search by time; accounts a page at a time', { timeout: 120_000 }, async (context) => {
