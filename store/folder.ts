@@ -23,19 +23,19 @@ export function writeFaultOf(error: unknown): string {
   return Object.hasOwn(REASONS, code) ? `${REASONS[code]} (${code})` : code;
 }
 
-/** Creates the folder of a file and its missing parents, readable by the owner only. */
-export const makeFolderOf = (file: string): Promise<void> => makeFolder(dirname(file));
+/** Creates the folder of a file and its missing parents. @param mode by default, only the owner may read them */
+export const makeFolderOf = (file: string, mode = 0o700): Promise<void> => makeFolder(dirname(file), mode);
 
 /**
  * Creates one folder after another. The recursive `mkdir` of Node never ends below a folder in which nothing can be created, such as /proc,
  * and it reports a read-only file system and a full disk as a missing folder.
  */
-async function makeFolder(folder: string): Promise<void> {
+async function makeFolder(folder: string, mode: number): Promise<void> {
   if (await isFolder(folder)) return;
   const parent = dirname(folder);
-  if (parent !== folder) await makeFolder(parent);
+  if (parent !== folder) await makeFolder(parent, mode);
   try {
-    await mkdir(folder, { mode: 0o700 });
+    await mkdir(folder, { mode });
   } catch (error) {
     // Another process may have created it in the meantime.
     if (codeOf(error) !== 'EEXIST' || !(await isFolder(folder))) throw error;

@@ -3,6 +3,7 @@ import { createServer, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type SecureContextOptions, Server as TlsServer } from 'node:tls';
+import { makeFolderOf } from '../../store/folder.ts';
 import { connectionBelow, takeOverConnections } from '../base/process/internals/socket-internals.ts';
 import { listenAt, listenOn } from '../base/process/listen-on.ts';
 import type { Counters } from '../base/process/metrics.ts';
@@ -49,7 +50,11 @@ export class ClientServers {
 
   /** Resolves when all servers accept connections, with the address of host and port if there is one. */
   async listen({ host, port, unix }: Config['listen']): Promise<AddressInfo | undefined> {
-    if (unix && this.#unix) await listenAt(this.#unix, unix.path, Number.parseInt(unix.mode, 8));
+    if (unix && this.#unix) {
+      // The system reports a missing folder as a missing permission.
+      await makeFolderOf(unix.path, 0o777);
+      await listenAt(this.#unix, unix.path, Number.parseInt(unix.mode, 8));
+    }
     return this.#tcp && typeof port === 'number' ? listenOn(this.#tcp, host, port) : undefined;
   }
 

@@ -14,7 +14,7 @@ import { type Draft, KEY, startGateway, type TestGateway } from '../support/gate
 import { frameOf, NATIVE_SOCKET } from '../support/native-frames.ts';
 import { type SelfSigned, selfSigned } from '../support/network/certificate.ts';
 import { startProgram } from '../support/program/program.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { connect, UpgradeRefusal } from '../support/websocket.ts';
 
 const DAY_MS = 86_400_000;
@@ -167,6 +167,13 @@ describe('listen.unix', () => {
     assert.equal((await ask(path)).status, 200);
     await gate.stop();
     assert.ok(!existsSync(path));
+  });
+
+  test('ends the start if nothing can be created in its folder', { timeout: PATIENCE_MS }, async () => {
+    const config = (draft: Draft): void => {
+      draft.listen = { port: false, unix: { path: '/proc/run/alone.sock' } };
+    };
+    await assert.rejects(startGateway({ config }), { code: 'ENOENT' });
   });
 });
 

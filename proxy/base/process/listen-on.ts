@@ -1,7 +1,6 @@
 // Binds a server to an address, and reports the address or the reason of the failure.
-import { mkdir, unlink } from 'node:fs/promises';
+import { unlink } from 'node:fs/promises';
 import { type AddressInfo, connect, type Server } from 'node:net';
-import { dirname } from 'node:path';
 
 /** Resolves with the address when connections are accepted. @throws Error if the address cannot be used */
 export async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
@@ -10,8 +9,7 @@ export async function listenOn(server: Server, host: string, port: number): Prom
 }
 
 /**
- * Resolves when connections are accepted at this path. A missing folder is created, because the system reports it as a missing permission. A
- * socket that a killed process left there is replaced.
+ * Resolves when connections are accepted at this path. A socket that a killed process left there is replaced.
  * @param mode the mode of the socket, which it has from the beginning
  * @throws Error if the path cannot be used, such as EADDRINUSE if another process listens there
  */
@@ -23,7 +21,6 @@ export async function listenAt(server: Server, path: string, mode: number): Prom
       server.listen({ path });
       process.umask(before);
     });
-  await mkdir(dirname(path), { recursive: true });
   try {
     await listen();
   } catch (thrown) {
