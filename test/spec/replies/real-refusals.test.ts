@@ -347,7 +347,8 @@ describe('[Q3] a rate refusal inside a 200', () => {
   }
 
   test('[Q1] a native client gets whole seconds of a wait that its account states with decimals', async () => {
-    for (const account of ['north', 'south']) gate.upstream.next(account, replyJson(RATE, { status: 429, headers: { 'retry-after': '2.5' } }));
+    for (const account of ['north', 'south'])
+      gate.upstream.next(account, replyJson(RATE, { status: 429, headers: { 'retry-after': '2.5' } }));
     const { status, headers } = await overHttp('', NATIVE, true).turn();
     assert.deepEqual([status, headers?.get('retry-after')], [429, '3']);
   });
