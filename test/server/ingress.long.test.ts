@@ -75,8 +75,8 @@ test('a socket that a killed gateway left is replaced; one at which another proc
   assert.ok(existsSync(other));
 });
 
-test('the message of a socket whose folder cannot be created names the folder', async (context) => {
+test('the message of a socket whose folder cannot be created names what is in its place', async (context) => {
   const file = join(folderFor(context), 'file');
   writeFileSync(file, '');
-  await assert.rejects(startProgramAt(context, join(file, 'run', 'one.sock')), /cannot listen: ENOTDIR: .*file\/run/);
+  await assert.rejects(startProgramAt(context, join(file, 'run', 'one.sock')), /cannot listen: EEXIST: .* mkdir '.*file'/);
 });
