@@ -1,4 +1,5 @@
-// The name of a node, which one process has at a time: the wait for the lease of a process that had it before, and what operators are told.
+// The name of a node, which only one process may have. A process that starts waits for the end of an older lease, and reports the wait in the
+// log.
 import type { Joined, NodeRow } from '../../store/store.ts';
 import type { Log } from '../base/process/log.ts';
 import type { Clock } from '../base/time/clock.ts';

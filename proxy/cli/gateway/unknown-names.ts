@@ -16,8 +16,8 @@ export interface NameFilter {
 const NOUNS: Readonly<Record<keyof NameFilter, string>> = { key: 'key', pool: 'Pool', account: 'account', model: 'model' };
 
 /**
- * One line for each unknown name, for a filter that matched no row. Empty if all names are known, and if the gateway does not tell its
- * names: an operator of some Pools cannot ask for its whole state. Rows may have names of a former configuration, so no name is an error.
+ * One line for each unknown name, for a filter that matched no row. Empty if all names are known, and if the
+ * gateway does not list its names to this operator: only one who sees all Pools gets them. Rows may have names of a former configuration, so no name is an error.
  */
 export async function unknownNames(address: AdminAddress, filter: NameFilter): Promise<string> {
   const named = Object.keys(NOUNS).filter((kind): kind is keyof NameFilter => filter[kind as keyof NameFilter] !== undefined);

@@ -5,24 +5,24 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Draft, Reply, TestGateway } from '../../support/gateway.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
-import { type Clocked, startClocked } from '../../support/stages/clocked.ts';
+import { type Clocked, startUsage } from '../../support/stages/clocked.ts';
 import { until } from '../../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const DAY = 86_400_000;
 
-interface Options {
-  readonly accounts?: readonly (string | RehearsalAccount)[];
-  readonly config?: (draft: Draft) => void;
-  readonly store?: string;
+/** A turn whose client leaves while its account is silent. */
+async function leavingTurn(gate: TestGateway, text: string): Promise<void> {
+  gate.upstream.next('north', 'stall before headers');
+  const leaving = new AbortController();
+  const answer = gate.fetch(NATIVE, { body: turnBody(text), signal: leaving.signal }).catch(() => undefined);
+  await gate.upstream.stalled('north');
+  leaving.abort();
+  await answer;
 }
-
-const world = ({ accounts = ['north', 'south'], ...options }: Options = {}): Promise<Clocked> =>
-  startClocked({ ...options, upstream: { accounts, strict: false } });
 
 /** The usage that a provider states at the end of a turn. */
 const spending = (input: number, cached: number, output: number) =>
@@ -70,13 +70,13 @@ describe('[D5] a key’s usage', () => {
   const single = { accounts: ['north'], config: keyed() };
 
   test('is 0 at first', async () => {
-    await using here = await world(single);
+    await using here = await startUsage(single);
     const reply = await here.gate.send('/v1/usage');
     assert.deepEqual([reply.status, reply.json], [200, { object: 'usage', ...NOTHING, limits: [], pool: NOTHING }]);
   });
 
   test('adds up the usage that the provider stated, with costs by the Pool’s prices, and shows the Pool’s usage too', async () => {
-    await using here = await world(single);
+    await using here = await startUsage(single);
     const { gate } = here;
     gate.upstream.next('north', spending(1000, 500, 200), spending(10, 0, 5), spending(2_000_000, 0, 1_000_000));
     await one(gate);
@@ -105,7 +105,7 @@ describe('[D5] a key’s usage', () => {
   });
 
   test('counts dispatched turns, with any outcome, and no others', async () => {
-    await using here = await world(single);
+    await using here = await startUsage(single);
     const { gate } = here;
     await one(gate, { model: 'unknown' });
     await gate.send(NATIVE, { body: '{' });
@@ -118,7 +118,7 @@ describe('[D5] a key’s usage', () => {
   });
 
   test('[Q18] counts usage that the provider did not state as unknown, and that of a prewarm as zero', async () => {
-    await using here = await world(single);
+    await using here = await startUsage(single);
     const { gate } = here;
     gate.upstream.next('north', silent, silent);
     await one(gate);
@@ -135,7 +135,7 @@ describe('[D5] a key’s usage', () => {
   });
 
   test('[Q18] settles a reply that broke off with an estimate: the prompt and the visible output', async () => {
-    await using here = await world(single);
+    await using here = await startUsage(single);
     const { gate } = here;
     gate.upstream.next('north', [
       {
@@ -162,14 +162,9 @@ describe('[D5] a key’s usage', () => {
   });
 
   test('[Q18] settles a turn whose client left with the same estimate', async () => {
-    await using here = await world(single);
+    await using here = await startUsage(single);
     const { gate } = here;
-    gate.upstream.next('north', 'stall before headers');
-    const leaving = new AbortController();
-    const answer = gate.fetch(NATIVE, { body: turnBody('12345678'), signal: leaving.signal }).catch(() => undefined);
-    await gate.upstream.stalled('north');
-    leaving.abort();
-    await answer;
+    await leavingTurn(gate, '12345678');
     const row = await until('the row', async () => (await gate.rows()).find(({ endpoint }) => endpoint === NATIVE));
     assert.deepEqual([row.outcome, row.tokens_estimated, row.input_tokens, row.output_tokens], ['client_gone', true, 2, 0]);
     assert.deepEqual((await usageOf(gate)).request_count, 1);
@@ -177,7 +172,7 @@ describe('[D5] a key’s usage', () => {
 
   test('survives a restart, and ends after 28 days', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-usage-'));
-    let { gate, clock } = await world({ ...single, store: `sqlite:${join(folder, 'store.db')}` });
+    let { gate, clock } = await startUsage({ ...single, store: `sqlite:${join(folder, 'store.db')}` });
     try {
       gate.upstream.next('north', spending(100, 0, 10), spending(1, 0, 1));
       await one(gate);
@@ -205,7 +200,7 @@ describe('[D5] a key’s usage', () => {
 
 describe('[S2] the limits of a key', () => {
   const limited = (limits: Readonly<Record<string, number>>, more?: (draft: Draft) => void): Promise<Clocked> =>
-    world({ accounts: ['north'], config: keyed(limits, more) });
+    startUsage({ accounts: ['north'], config: keyed(limits, more) });
 
   const assertLimited = (reply: Reply, { names, ...wait }: { names: string } & ({ retry: number } | { resetsAt: number })): void => {
     assert.equal(reply.status, 429, reply.text);
@@ -390,12 +385,7 @@ describe('[S2] the limits of a key', () => {
       [1, 0, 1, null],
     ]);
     await here.clock.advance(1000);
-    gate.upstream.next('north', 'stall before headers');
-    const leaving = new AbortController();
-    const answer = gate.fetch(NATIVE, { body: turnBody('hi'), signal: leaving.signal }).catch(() => undefined);
-    await gate.upstream.stalled('north');
-    leaving.abort();
-    await answer;
+    await leavingTurn(gate, 'hi');
     await until('its place', async () => {
       const { limits } = await usageOf(gate);
       return limits[1]?.current_value === 0 ? true : undefined;

@@ -2,25 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { SimulatedQuota } from '../../../proxy/rehearsal/account/account-profiles.ts';
-import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { ManualClock } from '../../support/clocks/manual-clock.ts';
-import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { replyJson, turnBody } from '../../support/rehearsal-replies.ts';
-import { type Clocked, startClocked } from '../../support/stages/clocked.ts';
+import { startUsage } from '../../support/stages/clocked.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const POOL_PATHS = ['/api/agent/usage', '/meter/usage', '/backend-api/meter/usage'] as const;
 const MINUTE = 60_000;
-
-interface Options {
-  readonly accounts?: readonly (string | RehearsalAccount)[];
-  readonly config?: (draft: Draft) => void;
-  readonly store?: string;
-}
-
-const world = ({ accounts = ['north', 'south'], ...options }: Options = {}): Promise<Clocked> =>
-  startClocked({ ...options, upstream: { accounts, strict: false } });
 
 const window = (used_percent: number, window_minutes: number, reset_at?: number): NonNullable<SimulatedQuota['primary']> => ({
   used_percent,
@@ -73,7 +63,7 @@ describe('[C4] the Pool’s usage', () => {
   });
 
   test('identifies windows by their length, in any slot', async () => {
-    await using here = await world({
+    await using here = await startUsage({
       accounts: [
         { id: 'north', quota: { primary: window(70, 10_080), secondary: window(8, 300) } },
         { id: 'south', quota: { primary: window(30, 1440), secondary: null } },
@@ -85,7 +75,7 @@ describe('[C4] the Pool’s usage', () => {
   });
 
   test('is made of integers, also where accounts state fractions', async () => {
-    await using here = await world({ accounts: ['north'] });
+    await using here = await startUsage({ accounts: ['north'] });
     const { gate, clock } = here;
     const reset = clock.now() / 1000 + 100.25;
     const headers = { 'x-agent-primary-used-percent': '12.5', 'x-agent-primary-window-minutes': '300' };
@@ -101,7 +91,7 @@ describe('[C4] the Pool’s usage', () => {
   });
 
   test('has null windows without evidence, and with evidence older than fifteen minutes', async () => {
-    await using here = await world({ accounts: [{ id: 'north', quota: { primary: null, secondary: null } }, 'south'] });
+    await using here = await startUsage({ accounts: [{ id: 'north', quota: { primary: null, secondary: null } }, 'south'] });
     const { gate, clock } = here;
     await gate.upstream.hangUp('south');
     const before = (await usageOf(gate)) as { rate_limit: JsonObject };
@@ -115,7 +105,7 @@ describe('[C4] the Pool’s usage', () => {
 
   test('leaves out accounts that are not routable, and counts those out of quota', async () => {
     const used = (percent: number): SimulatedQuota => ({ primary: window(percent, 300), secondary: null });
-    await using here = await world({
+    await using here = await startUsage({
       accounts: [
         { id: 'north', quota: used(10) },
         { id: 'south', quota: used(100) },
@@ -143,7 +133,7 @@ describe('[C4] the Pool’s usage', () => {
   });
 
   test('reports the limit as reached when every account is out of quota', async () => {
-    await using here = await world();
+    await using here = await startUsage();
     const { gate } = here;
     for (const account of ['north', 'south']) gate.upstream.next(account, 'refuse 429 usage_limit_reached resets 3600');
     await gate.send(NATIVE, { body: turnBody('hi') });
@@ -152,7 +142,7 @@ describe('[C4] the Pool’s usage', () => {
   });
 
   test('needs a key, and shows nothing of the accounts', async () => {
-    await using here = await world();
+    await using here = await startUsage();
     for (const path of POOL_PATHS) {
       const refused = await here.gate.send(path, { headers: { authorization: 'Bearer wrong' } });
       assert.deepEqual([refused.status, refused.json.error.code], [401, 'invalid_api_key']);

@@ -21,20 +21,14 @@ import {
   JPEG_BYTES,
   NATIVE_EDITS,
   NATIVE_GENERATIONS,
+  ONE_ACCOUNT,
   PNG_BYTES,
   PNG_URL,
+  refusedAt,
   sendForm,
   sent,
   startImages,
 } from '../../support/stages/images.ts';
-
-const ONE = { upstream: { accounts: ['north'] } } as const;
-
-const refused = ({ status, json }: { status: number; json: { error: { code: string; param: string | null } } }): unknown[] => [
-  status,
-  json.error.code,
-  json.error.param,
-];
 
 describe('[A6] the native image routes', () => {
   test('[A6] a JSON body is sent unchanged to the same path, and the answer is returned unchanged', async () => {
@@ -142,7 +136,7 @@ describe('[A6] the native image routes', () => {
   });
 
   test('[A6] an answer without an image, and a provider’s refusal, are passed on as they came', async () => {
-    await using gate = await startImages(ONE);
+    await using gate = await startImages(ONE_ACCOUNT);
     const nothing = await gate.send(NATIVE_GENERATIONS, { body: { model: IMAGE_MODEL, prompt: 'draw nothing' } });
     assert.deepEqual([nothing.status, nothing.json.data], [200, []]);
     gate.upstream.next('north', replyJson({ error: { code: 'moderation_blocked', message: 'No.' } }, { status: 400 }));
@@ -180,7 +174,7 @@ describe('[A6] the native image routes', () => {
     await using gate = await startImages();
     for (const type of ['text/plain', 'multipart/mixed; boundary=a', 'application/x-www-form-urlencoded']) {
       const reply = await gate.send(NATIVE_EDITS, { body: 'prompt=a', headers: { 'content-type': type } });
-      assert.deepEqual(refused(reply), [415, 'unsupported_media_type', null], type);
+      assert.deepEqual(refusedAt(reply), [415, 'unsupported_media_type', null], type);
     }
   });
 });
@@ -203,7 +197,7 @@ describe('[F6.1] [PL1] the image permission', () => {
       for (const { type, coding, bytes } of bodies) {
         const headers = { 'content-type': type, ...(coding === undefined ? {} : { 'content-encoding': coding }) };
         const reply = await gate.send(path, { method: 'POST', body: bytes, headers });
-        assert.deepEqual(refused(reply), [403, 'image_generation_disabled', null]);
+        assert.deepEqual(refusedAt(reply), [403, 'image_generation_disabled', null]);
       }
       using client = await RawClient.connect(gate.url);
       client.write(headOf('POST', path, { 'content-type': FORM_TYPE, 'content-length': 50_000_000, expect: '100-continue' }));
@@ -215,7 +209,7 @@ describe('[F6.1] [PL1] the image permission', () => {
       await using gate = await startImages({ config: forbidden });
       for (const authorization of ['', 'Bearer pg-unknown']) {
         const reply = await gate.send(path, { ...imageRequest(path), headers: { authorization } });
-        assert.deepEqual(refused(reply), [401, 'invalid_api_key', null]);
+        assert.deepEqual(refusedAt(reply), [401, 'invalid_api_key', null]);
       }
     });
   }
@@ -228,7 +222,7 @@ describe('[F6.1] [PL1] the image permission', () => {
     const turn = { model: 'model-a', input: 'draw: a cat', tools: [{ type: 'image_generation' }] };
     const reply = await gate.send('/v1/responses', { body: turn });
     assert.equal(reply.json.output.at(-1).result, PNG);
-    assert.deepEqual(refused(await gate.send('/v1/images/variations', { body: {} })), [404, 'unsupported_endpoint', null]);
+    assert.deepEqual(refusedAt(await gate.send('/v1/images/variations', { body: {} })), [404, 'unsupported_endpoint', null]);
   });
 });
 
@@ -240,7 +234,7 @@ describe('[A10] the model of an image request', () => {
           draft.keys[0].models = [IMAGE_MODEL];
         },
       });
-      assert.deepEqual(refused(await askImage(gate, path, 'model-a')), [403, 'model_not_allowed', 'model']);
+      assert.deepEqual(refusedAt(await askImage(gate, path, 'model-a')), [403, 'model_not_allowed', 'model']);
       assert.equal(gate.upstream.turns().length, 0);
       const reply = await askImage(gate, path);
       assert.equal(reply.status, 200);
@@ -255,7 +249,7 @@ describe('[A10] the model of an image request', () => {
           body: formOf([{ name: 'model', value: `${body.model ?? ''}`.replace('7', '') }]),
           headers: { 'content-type': FORM_TYPE },
         };
-        assert.deepEqual(refused(await gate.send(path, path === EDITS ? form : { body })), [400, 'invalid_model', 'model']);
+        assert.deepEqual(refusedAt(await gate.send(path, path === EDITS ? form : { body })), [400, 'invalid_model', 'model']);
       }
     });
   }
@@ -340,7 +334,7 @@ describe('[A10] the model of an image request', () => {
       await gate.reconfigure(edit);
       gate.upstream.clear();
       const model = what.includes('no catalog') ? IMAGE_MODEL : 'listed';
-      for (const path of IMAGE_PATHS) assert.deepEqual(refused(await askImage(gate, path, model)), [400, 'invalid_model', 'model'], path);
+      for (const path of IMAGE_PATHS) assert.deepEqual(refusedAt(await askImage(gate, path, model)), [400, 'invalid_model', 'model'], path);
       assert.equal(gate.upstream.turns().length, 0);
     });
   }
@@ -356,7 +350,7 @@ describe('[A10] the model of an image request', () => {
     assert.deepEqual(new Set(gate.upstream.turns().map(({ account }) => account)), new Set(['south']));
     for (const path of [GENERATIONS, EDITS]) {
       const reply = await askImage(gate, path);
-      assert.deepEqual(refused(reply), [400, 'invalid_model', 'model']);
+      assert.deepEqual(refusedAt(reply), [400, 'invalid_model', 'model']);
       assert.match(reply.json.error.message, /image_host_model/);
     }
   });
@@ -368,7 +362,7 @@ describe('[A10] the model of an image request', () => {
         draft.pools[0].image_host_model = host;
         for (const assignment of draft.pools[0].assignments) assignment.active = false;
       });
-      for (const path of IMAGE_PATHS) assert.deepEqual(refused(await askImage(gate, path)), [503, 'no_eligible_account', null], path);
+      for (const path of IMAGE_PATHS) assert.deepEqual(refusedAt(await askImage(gate, path)), [503, 'no_eligible_account', null], path);
     }
     assert.equal(gate.upstream.turns().length, 0);
   });

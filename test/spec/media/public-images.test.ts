@@ -19,21 +19,15 @@ import {
   JPEG_BYTES,
   NATIVE_EDITS,
   NATIVE_GENERATIONS,
+  ONE_ACCOUNT,
   PNG_BYTES,
   PNG_URL,
+  refusedAt,
   sendForm,
   sent,
   startImages,
   WEBP_BYTES,
 } from '../../support/stages/images.ts';
-
-const ONE = { upstream: { accounts: ['north'] } } as const;
-
-const refused = ({ status, json }: { status: number; json: { error: { code: string; param: string | null } } }): unknown[] => [
-  status,
-  json.error.code,
-  json.error.param,
-];
 
 const REASONED = { reasoning: {}, include: ['reasoning.encrypted_content'], stream: true, store: false };
 
@@ -164,7 +158,7 @@ describe('[D10] images on /v1', () => {
     test(`[Q22] ${what} is ${expected[0]} before dispatch`, async () => {
       await using gate = await startImages();
       const reply = await gate.send(GENERATIONS, { body: { model: IMAGE_MODEL, prompt: 'a cat', ...(members as JsonObject) } });
-      assert.deepEqual(refused(reply), [400, ...expected]);
+      assert.deepEqual(refusedAt(reply), [400, ...expected]);
       assert.ok(!reply.text.includes('my-secret'));
       assert.equal(gate.upstream.turns().length, 0);
     });
@@ -186,7 +180,7 @@ describe('[D10] images on /v1', () => {
   ] as const) {
     test(`[Q22] an edit with ${what} is ${expected[0]} before dispatch`, async () => {
       await using gate = await startImages();
-      assert.deepEqual(refused(await sendForm(gate, EDITS, parts)), [400, ...expected]);
+      assert.deepEqual(refusedAt(await sendForm(gate, EDITS, parts)), [400, ...expected]);
       assert.equal(gate.upstream.turns().length, 0);
     });
   }
@@ -199,7 +193,7 @@ describe('[D10] images on /v1', () => {
       [GENERATIONS, FORM_TYPE],
     ] as const) {
       const reply = await gate.send(path, { body: JSON.stringify({ model: IMAGE_MODEL, prompt: 'a' }), headers: { 'content-type': type } });
-      assert.deepEqual(refused(reply), [415, 'unsupported_media_type', null], `${type} on ${path}`);
+      assert.deepEqual(refusedAt(reply), [415, 'unsupported_media_type', null], `${type} on ${path}`);
     }
     assert.equal((await fetch(gate.url + EDITS, { method: 'POST', headers: { authorization: `Bearer ${KEY}` } })).status, 415);
   });
@@ -221,7 +215,7 @@ const image = (result: Json, more: JsonObject = {}): JsonObject => ({
 
 describe('[D10] the answer', () => {
   test('[Q22] one image of the first call that has one, its usage as the provider states it, and nothing else', async () => {
-    await using gate = await startImages(ONE);
+    await using gate = await startImages(ONE_ACCOUNT);
     const message = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Here.' }] };
     gate.upstream.next('north', replyEvents([completed([message, image(null, { status: 'failed' }), image('AAAA'), image('BBBB')])]));
     const reply = await askImage(gate, GENERATIONS);
@@ -233,7 +227,7 @@ describe('[D10] the answer', () => {
   });
 
   test('[Q15] an empty output is filled from the finished items, and a JSON answer of a provider is accepted', async () => {
-    await using gate = await startImages(ONE);
+    await using gate = await startImages(ONE_ACCOUNT);
     gate.upstream.next('north', 'empty output');
     assert.equal((await askImage(gate, GENERATIONS)).json.data[0].b64_json, PNG);
     gate.upstream.next('north', replyJson(completed([image('AAAA')]).response as JsonObject));
@@ -257,7 +251,7 @@ describe('[D10] the answer', () => {
         gate.upstream.clear();
         gate.upstream.next('north', script);
         const reply = await askImage(gate, GENERATIONS);
-        assert.deepEqual(refused(reply), [502, 'image_generation_failed', null]);
+        assert.deepEqual(refusedAt(reply), [502, 'image_generation_failed', null]);
         assert.equal(reply.headers.get('x-should-retry'), 'false');
         assert.equal(reply.json.error.type, 'server_error');
         const row = await gate.row(reply);
@@ -281,7 +275,7 @@ describe('[D10] the answer', () => {
     ['an end that is no JSON', replyEvents(['no event']), [502, 'upstream_error']],
   ] as const) {
     test(`[Q3] ${what} is ${expected.join(' ')}`, async () => {
-      await using gate = await startImages(ONE);
+      await using gate = await startImages(ONE_ACCOUNT);
       gate.upstream.always('north', script);
       for (const path of [GENERATIONS, EDITS]) {
         const { status, json } = await askImage(gate, path);
@@ -315,17 +309,17 @@ describe('[D10] the answer', () => {
 
   test('[F2.13] under explicit Full a provider’s 4xx is replaced', async () => {
     await using gate = await startImages({
-      ...ONE,
+      ...ONE_ACCOUNT,
       config: (draft) => {
         draft.pools[0].serving_modes = { 'model-a': 'full' };
       },
     });
     gate.upstream.next('north', 'refuse 422 invalid_value');
-    assert.deepEqual(refused(await askImage(gate, GENERATIONS)), [422, 'full_upstream_rejection', null]);
+    assert.deepEqual(refusedAt(await askImage(gate, GENERATIONS)), [422, 'full_upstream_rejection', null]);
   });
 
   test('a client that leaves ends the turn at the account, and its row shows that', async () => {
-    await using gate = await startImages(ONE);
+    await using gate = await startImages(ONE_ACCOUNT);
     for (const path of IMAGE_PATHS) {
       gate.upstream.next('north', 'stall before headers');
       const leaving = new AbortController();
@@ -380,7 +374,7 @@ describe('[S2] the usage of images', () => {
       },
     });
     const reply = await sendForm(again, EDITS, editParts(imagePart('mask', large), imagePart('image[]')));
-    assert.deepEqual(refused(reply), [429, 'rate_limit_exceeded', null]);
+    assert.deepEqual(refusedAt(reply), [429, 'rate_limit_exceeded', null]);
     assert.match(reply.json.error.message, /5050 tokens|50\d\d tokens/);
     const images = [PNG_URL, PNG_URL, PNG_URL].map((image_url) => ({ image_url }));
     assert.equal((await again.send(NATIVE_EDITS, { body: { model: IMAGE_MODEL, prompt: 'a', images } })).status, 429);
@@ -389,7 +383,7 @@ describe('[S2] the usage of images', () => {
 
   test('image requests have an admission class of their own', async () => {
     await using gate = await startImages({
-      ...ONE,
+      ...ONE_ACCOUNT,
       config: (draft) => {
         draft.admission = { image: { running: 1, waiting: 0, wait_ms: 0 } };
       },
@@ -397,7 +391,7 @@ describe('[S2] the usage of images', () => {
     gate.upstream.next('north', 'stall before headers');
     const running = askImage(gate, EDITS);
     await gate.upstream.stalled('north');
-    for (const path of IMAGE_PATHS) assert.deepEqual(refused(await askImage(gate, path)), [503, 'server_is_overloaded', null]);
+    for (const path of IMAGE_PATHS) assert.deepEqual(refusedAt(await askImage(gate, path)), [503, 'server_is_overloaded', null]);
     assert.equal((await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' } })).status, 200);
     gate.upstream.release();
     assert.equal((await running).status, 200);

@@ -55,3 +55,9 @@ export const sendForm = (gate: TestGateway, path: string, parts: readonly Part[]
 /** The JSON of the last turn that reached an account. */
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 export const sent = (gate: TestGateway): any => (gate.upstream.turns().at(-1) as Arrival).json;
+
+/** The status, the code and the place of a refusal. */
+export const refusedAt = ({ status, json }: Pick<Reply, 'status' | 'json'>): unknown[] => [status, json.error.code, json.error.param];
+
+/** Options of a gateway with one account. */
+export const ONE_ACCOUNT = { upstream: { accounts: ['north'] } } as const;
