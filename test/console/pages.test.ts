@@ -228,8 +228,13 @@ test('a page whose sign-in has ended asks for a token again, and a sign-out that
     await page.sees(`Sign out ${operator}`);
     await page.sees('Live');
   };
+  // A field that has the focus only some frames after it can be seen loses what is typed meanwhile.
+  await page.send('Page.addScriptToEvaluateOnNewDocument', {
+    source: `new MutationObserver(() => { globalThis.focusAtSight ??= document.querySelector('#token')?.matches(':focus'); }).observe(document, { childList: true, subtree: true });`,
+  });
   await page.open(`${gate.adminUrl}/requests`);
   await signIn('ops');
+  assert.equal(await page.evaluate('globalThis.focusAtSight'), true);
   await gate.reconfigure((draft) => {
     draft.operators = [operatorRow('night', ['team'])];
   });

@@ -1,5 +1,5 @@
 // The sign-in. It exchanges an operator's token for a session, and does not keep the token.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html } from '../base/html.js';
 import { signIn } from '../base/session.js';
 
@@ -7,8 +7,9 @@ export function SignIn() {
   const [failure, setFailure] = useState('');
   const [isBusy, setBusy] = useState(false);
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-  // Browsers follow `autofocus` only once in the life of a page, which may have been signed in before.
-  useEffect(() => field.current?.focus(), []);
+  // Browsers follow `autofocus` only once in the life of a page, which may have been signed in before. A layout effect runs before the page
+  // is painted, so that no key that is pressed at the sight of the form is lost.
+  useLayoutEffect(() => field.current?.focus(), []);
   /** @param {SubmitEvent} event */
   const submit = async (event) => {
     event.preventDefault();
