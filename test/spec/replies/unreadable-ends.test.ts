@@ -1,10 +1,11 @@
-// Replies without an end that their client can read: a terminal event that is not JSON, or no event after a held head. The client would
-// wait forever, so the gateway breaks the reply off.
+// Replies without an end that their client can read: a terminal event that is not JSON or has no response, or no event after a held head.
+// The client would fail on it or wait forever, so the gateway breaks the reply off.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { eventsOf, startGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
-import { replyBytes, turnBody } from '../../support/rehearsal-replies.ts';
+import { replyBytes, replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
+import { CHAT, turnOn } from '../../support/turns/turn-paths.ts';
 import { connect } from '../../support/websocket.ts';
 
 const DELTA = '{"type":"response.output_text.delta","sequence_number":0,"delta":"a"}';
@@ -70,4 +71,55 @@ test('[Q17] a native stream over HTTP passes it as it came: the end of the strea
   gate.upstream.next('north', sent);
   const { text } = await gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
   assert.equal(text, `data: ${DELTA}\n\ndata: ${END}\n\n`);
+});
+
+describe('[F1.8] a terminal event without a response breaks the reply off', () => {
+  const shown = { type: 'response.output_text.delta', sequence_number: 0, output_index: 0, content_index: 0, delta: 'a' };
+  const ends = [
+    ['response.completed', undefined],
+    ['response.completed', null],
+    ['response.incomplete', undefined],
+  ] as const;
+
+  for (const [type, response] of ends) {
+    const end = { type, sequence_number: 1, ...(response === undefined ? {} : { response }) };
+    const name = `${type}, ${response === undefined ? 'absent' : 'null'}`;
+
+    test(`${name}: a stream ends with an error, without [DONE]`, async () => {
+      await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+      for (const path of ['/v1/responses', CHAT]) {
+        gate.upstream.next('north', replyEvents([shown, end]));
+        const events = eventsOf((await gate.send(path, { body: turnOn(path, 'hello') })).text);
+        assert.equal(events.at(-1)?.data.error.code, 'server_error', path);
+      }
+    });
+
+    test(`${name}: before visible output, and for a client without a stream, it is 502`, async () => {
+      await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+      for (const path of ['/v1/responses', CHAT]) {
+        for (const [stream, events] of [
+          [true, [end]],
+          [false, [shown, end]],
+        ] as const) {
+          gate.reset();
+          gate.upstream.next('north', replyEvents(events));
+          const { status, json } = await gate.send(path, { body: turnOn(path, 'hello', { stream }) });
+          assert.deepEqual([status, json.error.code], [502, 'upstream_error'], path);
+        }
+      }
+    });
+
+    test(`${name}: a websocket gets an error frame, a native one after visible output a close`, async () => {
+      await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+      for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+        gate.upstream.next('north', replyEvents([end]));
+        using socket = await connect(gate, path);
+        assert.deepEqual((await socket.turn(frameOf('hello'))).at(-1)?.status, 502, path);
+      }
+      gate.upstream.next('north', replyEvents([shown, end]));
+      using socket = await connect(gate, NATIVE_SOCKET);
+      socket.send({ type: 'response.create', ...frameOf('hello') });
+      assert.equal((await socket.closed).code, 1011);
+    });
+  }
 });

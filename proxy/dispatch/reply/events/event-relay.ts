@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../turn/json/json.ts';
 import { responseIdIn } from '../../../turn/reply/event-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { Sink } from '../../../turn/reply/sink.ts';
-import { endOf, type ReplyEnd } from '../../../turn/reply/terminal-event.ts';
+import { endOf, lacksResponse, type ReplyEnd } from '../../../turn/reply/terminal-event.ts';
 import type { Event } from '../../../turn/turn.ts';
 import type { ReplyContext } from '../reply-context.ts';
 
@@ -49,7 +49,7 @@ export class EventRelay {
     this.#reply = reply;
   }
 
-  /** The failure that a relayed terminal event reported. */
+  /** The failure that the relayed terminal event reported. */
   get failure(): Failure | undefined {
     return this.#failure;
   }
@@ -57,6 +57,12 @@ export class EventRelay {
   /** Whether the sink has written everything that it got. */
   get isWritten(): boolean {
     return !this.#isScheduled && !this.#isPaused && !this.#isWithheld;
+  }
+
+  /** Whether only a terminal event shows the client that its reply is over. Other clients read to the end of the stream. */
+  get endsWithEvent(): boolean {
+    const { client, surface } = this.#context.turn;
+    return client === 'websocket' || surface.brokenReply === 'close';
   }
 
   /** Completes the type of an event, and passes its data to observers. @throws TooMuchHeld */
@@ -203,14 +209,14 @@ export class EventRelay {
     return data;
   }
 
-  /** Whether only this event shows the client that its reply is over. If the event is not readable, the client would wait for ever. */
+  /** Whether the client needs this event to know that its reply is over. If the event is not readable, the client would wait for ever. */
   #isAwaitedEnd({ type }: ReplyEvent): boolean {
-    const { client, surface } = this.#context.turn;
-    return (client === 'websocket' || surface.brokenReply === 'close') && endOf(type) !== undefined;
+    return this.endsWithEvent && endOf(type) !== undefined;
   }
 
   /** Whether the client recognises the terminal event too. If `type` occurs twice, the reader of a frame uses the last one. */
   #isReadable(event: ReplyEvent, data: Read): boolean {
-    return data !== undefined && (this.#context.turn.client === 'http' || data.type === event.type);
+    if (data === undefined || lacksResponse(event.type, data)) return false;
+    return this.#context.turn.client === 'http' || data.type === event.type;
   }
 }

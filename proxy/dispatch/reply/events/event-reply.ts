@@ -1,6 +1,6 @@
 // A reply of events. It is held until it shows something, then relayed to its client's sink, and ends when its account or its client ends
 // it. An answer that rules check as a whole is held to its end.
-import { type CarrierFailure, carrierFailure } from '../../../turn/errors/failure.ts';
+import { type CarrierFailure, carrierFailure, type Failure } from '../../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { type HeldBytes, TooMuchHeld } from '../../../turn/reply/held-bytes.ts';
@@ -153,7 +153,8 @@ export class EventReply implements EventReader, RelayedReply {
 
   #take(event: ReplyEvent): void {
     const data = this.#relay.read(event);
-    if (data === 'dropped') return;
+    // After its end a client takes an event for one of its next turn, if that is on the same websocket (RB16).
+    if (data === 'dropped' || (this.#end !== undefined && this.#relay.endsWithEvent)) return;
     if (data === 'unreadable') {
       this.#context.sending.abort();
       this.#stopped('malformed', this.#context.turn.surface.brokenReply);
@@ -283,10 +284,15 @@ export class EventReply implements EventReader, RelayedReply {
   }
 
   /** Ends the reply for its client. @param failure the failure that the account reported, or how the reply broke off */
-  #finish(kind: OutcomeKind, how: 'close' | 'cut', failure = this.#relay.failure): void {
+  #finish(kind: OutcomeKind, how: 'close' | 'cut', failure = this.#reported(kind)): void {
     if (this.#state === 'over') return;
     const verdict = this.#checked?.verdict() ?? verdictAt({ kind, how, failure, status: this.#head.status }, this.#sink, this.#context);
     this.#settle(verdict);
+  }
+
+  /** The failure that the account reported. One that follows a successful end concerns no turn. */
+  #reported(kind: OutcomeKind): Failure | undefined {
+    return kind === 'completed' || kind === 'incomplete' ? undefined : this.#relay.failure;
   }
 
   #settle(verdict: Verdict): void {

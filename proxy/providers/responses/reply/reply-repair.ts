@@ -60,18 +60,20 @@ export class ReplyRepair implements EventHandler {
   }
 
   #ends(event: ReplyEvent): void {
-    const data = endOf(event.type) === 'failed' ? undefined : this.#events.json(event);
-    const response = isObject(data?.response) ? data.response : undefined;
-    if (!data || !response) {
+    if (endOf(event.type) === 'failed') {
       this.#isOver = true;
       this.#events.pass(event);
       return;
     }
+    const data = this.#events.json(event);
     if (!this.#created) this.#begin(event);
-    this.#items.complete(response, event.type === 'response.incomplete' ? 'incomplete' : 'completed');
+    const status = event.type === 'response.incomplete' ? 'incomplete' : 'completed';
+    const stated = isObject(data.response) ? data.response : undefined;
+    const response = stated ?? this.#begun(status);
+    this.#items.complete(response, status);
     const whole = this.#options.usage(response);
     this.#isOver = true;
-    if (whole === response) this.#events.pass(event);
+    if (whole === stated) this.#events.pass(event);
     else this.#events.end({ ...data, response: whole });
   }
 
@@ -83,11 +85,15 @@ export class ReplyRepair implements EventHandler {
       this.#events.emit(ReplyEvent.of(error));
       return;
     }
-    const { response } = this.#created instanceof ReplyEvent ? (this.#created.json() ?? {}) : { response: this.#created };
     this.#items.complete({}, 'completed');
     this.#isOver = true;
-    const ended = { ...(isObject(response) ? response : openedResponse({})), status: 'completed' };
-    this.#events.make({ type: 'response.completed', response: this.#options.usage(ended) });
+    this.#events.make({ type: 'response.completed', response: this.#options.usage(this.#begun('completed')) });
+  }
+
+  /** The response that the stream has begun, for an end that states none. */
+  #begun(status: 'completed' | 'incomplete'): JsonObject {
+    const { response } = this.#created instanceof ReplyEvent ? (this.#created.json() ?? {}) : { response: this.#created };
+    return { ...(isObject(response) ? response : openedResponse({})), status };
   }
 
   /** Handles data without a type: a whole answer, an error, or data that does not belong to this API. */

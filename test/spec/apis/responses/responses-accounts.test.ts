@@ -404,6 +404,19 @@ describe('replies', () => {
     }
   });
 
+  test('[AA32] a terminal event without a response gets the response that the stream has begun, with its items', async () => {
+    const bare = textEvents('hello there').map(({ response, ...event }) =>
+      event.type === 'response.completed' ? event : { ...event, ...(response === undefined ? {} : { response }) },
+    );
+    for (const stream of [true, false]) {
+      platform.next.push(streams(bare));
+      const answer = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', stream } });
+      const last = stream ? eventsOf(answer.text).at(-2)?.data.response : answer.json;
+      assert.deepEqual([answer.status, last.object, last.status, last.usage.estimated], [200, 'response', 'completed', true], answer.text);
+      assert.equal(last.output[0].content[0].text, 'hello there');
+    }
+  });
+
   test('[AA63] a refusal has the envelope of its client on native routes too', async () => {
     platform.next.push(refuses(400, { code: 'invalid_value', message: 'The value is wrong.', param: 'temperature' }));
     const refused = await gate.send(NATIVE, { body: turnBody('hi') });
