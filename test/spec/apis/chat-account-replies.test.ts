@@ -373,6 +373,43 @@ describe('calls', () => {
       [call(0, { id: 'a', function: { arguments: '{"a":' } }), call(0, { function: { name: 'look', arguments: '1}' } })],
       [['a', '{"a":1}']],
     ],
+    [
+      'another name without an id begins a new call',
+      [
+        chunk({ tool_calls: [{ id: '', function: { name: 'look', arguments: '{}' } }] }),
+        chunk({ tool_calls: [{ id: '', function: { name: 'listen', arguments: '{"b":1}' } }] }),
+      ],
+      [
+        ['ours', '{}'],
+        ['ours', '{"b":1}'],
+      ],
+    ],
+    [
+      'so do arguments with the same name after complete ones, also at the same index and in one chunk',
+      [
+        chunk({
+          tool_calls: [
+            { index: 0, function: { name: 'look', arguments: '{}' } },
+            { index: 0, function: { name: 'look', arguments: '{"b":1}' } },
+          ],
+        }),
+        call(0, { function: { name: 'look', arguments: '{"c":1}' } }),
+      ],
+      [
+        ['ours', '{}'],
+        ['ours', '{"b":1}'],
+        ['ours', '{"c":1}'],
+      ],
+    ],
+    [
+      'a name that is repeated with each piece of the arguments begins none',
+      [
+        call(0, { function: { name: 'look', arguments: '{"a"' } }),
+        call(0, { function: { name: 'look', arguments: ':1}' } }),
+        call(0, { function: { name: 'look', arguments: '' } }),
+      ],
+      [['ours', '{"a":1}']],
+    ],
     ['arguments as an object', [call(0, { id: 'a', function: { name: 'look', arguments: { a: 1 } } })], [['a', '{"a":1}']]],
     ['arguments that are null', [call(0, { id: 'a', function: { name: 'look', arguments: null } })], [['a', '{}']]],
     ['no arguments at all', [call(0, { id: 'a', function: { name: 'look' } })], [['a', '{}']]],
@@ -599,6 +636,18 @@ describe('framing', () => {
     ]);
   });
 
+  test('[AA53] [AA58] each call of a whole completion is a call, although all have one index and no ids', async () => {
+    const given = { index: 0, type: 'function', function: { name: 'look', arguments: '{}' } };
+    const choice = { index: 0, finish_reason: 'tool_calls', message: { role: 'assistant', content: null, tool_calls: [given, given] } };
+    const { events } = await stage.reply(answers(200, { object: 'chat.completion', choices: [choice], usage: USAGE }), TOOLS);
+    assert.deepEqual(
+      outputOf(events).map(({ type, arguments: text }) => [type, text]),
+      [
+        ['function_call', '{}'],
+        ['function_call', '{}'],
+      ],
+    );
+  });
   test('[AA58] so is the answer where no stream was requested', async () => {
     await stage.configure({ account: { quirks: { stream: 'never' } } });
     try {

@@ -307,6 +307,20 @@ table('[AM40] [AM41] [AM43] [AM45] [AM46] tools and their choice', [
     },
     upstream: { tools: [{ ...SENT_TOOL, name: 'list' }] },
   },
+  {
+    what: 'a tool that a conversation removes and adds again by its name',
+    members: {
+      tools: [TOOL],
+      messages: [
+        user('hi'),
+        { role: 'system', content: [{ type: 'tool_removal', tool: { type: 'tool_reference', name: 'read' } }] },
+        assistant('ok'),
+        user('hi'),
+        { role: 'system', content: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'read' } }] },
+      ],
+    },
+    upstream: { tools: [SENT_TOOL] },
+  },
 ]);
 
 table('[AM27] structured output', [

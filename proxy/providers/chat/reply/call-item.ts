@@ -14,6 +14,8 @@ const LONGEST_ID = 64;
 export class CallItem {
   /** The id that the account stated; undefined if it stated none. */
   accountId: string | undefined;
+  /** The name that the account stated; undefined until it has stated one. */
+  accountName: string | undefined;
   /** Members that the account needs back, and that events do not show. */
   readonly further: Record<string, JsonObject[string]> = {};
   readonly #output: ReplyOutput;
@@ -42,6 +44,10 @@ export class CallItem {
     return this.#callId;
   }
 
+  get hasArguments(): boolean {
+    return this.#arguments !== '';
+  }
+
   /** Whether the arguments are complete JSON. If they are not, the reply may have been cut. */
   get isWhole(): boolean {
     return this.#tool !== undefined && isObjectText(this.#arguments === '' ? '{}' : this.#arguments);
@@ -50,6 +56,7 @@ export class CallItem {
   /** Opens the item. A later name is ignored as a repetition. */
   name(name: string): void {
     if (this.#tool) return;
+    this.accountName = name;
     this.#tool = this.#toolOf(name) ?? { type: 'function', name, namespace: undefined };
     const { accountId } = this;
     this.#callId = accountId !== undefined && accountId.length <= LONGEST_ID ? accountId : newId('call_');

@@ -29,8 +29,8 @@ export class OpenCalls {
     for (const [i, piece] of asList(pieces).entries()) {
       if (!isObject(piece)) continue;
       const { index, id, function: called } = piece;
-      const at = typeof index === 'number' ? index : isWhole ? i : undefined;
-      const call = this.#callOf(at, isText(id) ? id : undefined);
+      const at = isWhole ? i : typeof index === 'number' ? index : undefined;
+      const call = this.#callOf(at, isText(id) ? id : undefined, called);
       if (isObject(called)) this.#feed(call, called, before);
       for (const [name, value] of Object.entries(piece))
         if (!OWN.has(name) && value !== null && value !== undefined) call.keep(name, value);
@@ -46,10 +46,9 @@ export class OpenCalls {
     call.arguments(argumentsOf(given));
   }
 
-  #callOf(index: number | undefined, id: string | undefined): CallItem {
+  #callOf(index: number | undefined, id: string | undefined, called?: Json): CallItem {
     const known = index === undefined ? (id === undefined ? this.#calls.at(-1) : this.#byId.get(id)) : this.#byIndex.get(index);
-    // A new id at a used index begins a new call.
-    const call = known && (id === undefined || known.accountId === undefined || known.accountId === id) ? known : this.#newCall();
+    const call = known && !beginsAnother(known, id, called) ? known : this.#newCall();
     if (id !== undefined && call.accountId === undefined) {
       call.accountId = id;
       this.#byId.set(id, call);
@@ -63,6 +62,16 @@ export class OpenCalls {
     this.#calls.push(call);
     return call;
   }
+}
+
+/**
+ * Whether a piece begins a new call, although the call at its index is known. A new id does. Servers that state no ids write each call
+ * whole and with its name: there another name does, and so do arguments after arguments that are complete.
+ */
+function beginsAnother(known: CallItem, id: string | undefined, called: Json | undefined): boolean {
+  if (id !== undefined) return known.accountId !== undefined && known.accountId !== id;
+  if (!isObject(called) || !isText(called.name) || known.accountName === undefined) return false;
+  return called.name !== known.accountName || (argumentsOf(called.arguments) !== '' && known.hasArguments && known.isWhole);
 }
 
 /** The index of a call in the older form, which has none. There is only one such call. */

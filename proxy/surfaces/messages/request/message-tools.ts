@@ -15,6 +15,8 @@ export interface SentTool {
 interface Declared extends SentTool {
   /** Whether the tool is sent only after the conversation has named it. */
   isDeferred: boolean;
+  /** Whether the conversation has taken the tool away. A later addition of its name gives it back. */
+  isRemoved: boolean;
 }
 
 /** Receives what a conversation changes about the declared tools. */
@@ -49,7 +51,10 @@ export class Tools implements ToolChanges {
 
   added(tool: JsonObject, place: string): void {
     if (tool.type !== 'tool_definition') {
-      this.named(referenced(tool, place));
+      const name = referenced(tool, place);
+      this.named(name);
+      const declared = this.#tools.get(name);
+      if (declared) declared.isRemoved = false;
       return;
     }
     const definition = objectAt(tool.definition, `${place}.definition`);
@@ -59,16 +64,19 @@ export class Tools implements ToolChanges {
   }
 
   removed(tool: JsonObject, place: string): void {
-    this.#tools.delete(referenced(tool, place));
+    const declared = this.#tools.get(referenced(tool, place));
+    if (declared) declared.isRemoved = true;
   }
 
   /** @param chosen the tool that must be called; it is always sent */
   sent(chosen?: string): readonly SentTool[] {
-    return [...this.#tools.values()].filter(({ name, isDeferred }) => !isDeferred || this.#searchesTools || name === chosen);
+    const isSent = ({ name, isDeferred, isRemoved }: Declared): boolean =>
+      !isRemoved && (!isDeferred || this.#searchesTools || name === chosen);
+    return [...this.#tools.values()].filter(isSent);
   }
 
   has(name: string): boolean {
-    return this.#tools.has(name);
+    return this.#tools.get(name)?.isRemoved === false;
   }
 
   #declare(tool: JsonObject, place: string): void {
@@ -83,7 +91,7 @@ export class Tools implements ToolChanges {
     if (!NAME.test(name)) throw malformed(`${place}.name`, 'must have 1 to 128 letters, digits, underscores or hyphens');
     if (this.#tools.has(name)) throw malformed(`${place}.name`, 'repeats the name of another tool');
     const sent = isAbsent(type) || type === 'custom' ? functionTool(tool, name, place) : webSearch(tool);
-    this.#tools.set(name, { name, tool: sent, place, isDeferred: tool.defer_loading === true });
+    this.#tools.set(name, { name, tool: sent, place, isDeferred: tool.defer_loading === true, isRemoved: false });
   }
 }
 
