@@ -1,6 +1,6 @@
 // A bounded pool of connections to PostgreSQL, with a deadline for every wait.
 import pg from 'pg';
-import { StoreError } from '../../errors.ts';
+import { StoreError, type StoreErrorCode } from '../../errors.ts';
 import type { Outage } from './outage.ts';
 import { PostgresConnection } from './postgres-connection.ts';
 import { connectionFailureOf } from './postgres-failures.ts';
@@ -27,6 +27,12 @@ export interface PoolStats {
 const IDLE_MS = 60_000;
 /** How long `close` waits for running statements. Longer ones are left to the server. */
 const CLOSE_MS = 1_000;
+
+/**
+ * Failures after which a connection is not used again. A server that refuses writes may be a standby, because a failover has moved the
+ * primary: a new connection to the same address reaches the new one.
+ */
+const ENDS: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['not_writable', 'unreachable']);
 
 export class PostgresConnections {
   readonly #pool: pg.Pool;
@@ -87,7 +93,7 @@ export class PostgresConnections {
     try {
       return await work(new PostgresConnection(client, () => end - performance.now()));
     } catch (thrown) {
-      broken = connectionFailureOf(thrown).code === 'unreachable';
+      broken = ENDS.has(connectionFailureOf(thrown).code);
       throw thrown;
     } finally {
       client.release(broken);

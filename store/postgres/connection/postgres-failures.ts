@@ -22,6 +22,7 @@ const codes: Readonly<Record<string, StoreErrorCode>> = {
 
 /** Faults that the operator can correct, in words. */
 const reasons: Readonly<Record<string, string>> = {
+  '25006': 'the server accepts no writes, as a standby does',
   '28000': 'the user does not exist or may not log in',
   '28P01': 'the password is wrong',
   '3D000': 'the database does not exist',

@@ -9,6 +9,7 @@ import { inspectStore } from '../../../store/tools/inspection.ts';
 import type { Notice } from '../../../store/writing/notice.ts';
 
 for (const [native, code, message] of [
+  ['25006', 'not_writable', 'PostgreSQL: the server accepts no writes, as a standby does (25006)'],
   ['28000', 'refused', 'PostgreSQL: the user does not exist or may not log in (28000)'],
   ['28P01', 'refused', 'PostgreSQL: the password is wrong (28P01)'],
   ['3D000', 'refused', 'PostgreSQL: the database does not exist (3D000)'],

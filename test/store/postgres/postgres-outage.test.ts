@@ -47,6 +47,29 @@ const back = (store: Store): Promise<unknown> =>
     ),
   );
 
+/** A store on a server that refuses writes, as a standby does. */
+async function readOnlyStage(context: TestContext) {
+  const server = await postgresServer;
+  const heard: string[] = [];
+  const store = await opened(context, await freshDatabase(), {
+    notice: (event, { code = '' } = {}) => void heard.push(`${event} ${code}`.trim()),
+  });
+  /** Only new connections have this setting. By default, all connections of the stores are new afterwards. */
+  const setReadOnly = async (value: 'on' | 'off', connections?: 'keep connections'): Promise<void> => {
+    const database = `(SELECT quote_ident(current_database()))`;
+    const set = `EXECUTE 'ALTER DATABASE ' || ${database} || ' SET default_transaction_read_only = ${value}'`;
+    await server.query(server.url, `BEGIN READ WRITE; DO $$ BEGIN ${set}; END $$; COMMIT`);
+    if (connections === 'keep connections') return;
+    await server.query(
+      server.url,
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL',
+    );
+  };
+  await setReadOnly('on');
+  context.after(() => setReadOnly('off'));
+  return { store, heard, setReadOnly };
+}
+
 suite('[Q34] a database that does not answer', () => {
   test('makes reads fail after their deadline, then at once; queued rows wait and are written when it answers again', {
     timeout: 3 * PATIENCE_MS,
@@ -115,29 +138,25 @@ suite('[Q34] a database that does not answer', () => {
   });
 
   test('but refuses writes, as a standby does, is reported in the log until it accepts them', async (context) => {
-    const server = await postgresServer;
-    const url = await freshDatabase();
-    const heard: string[] = [];
-    const store = await opened(context, url, { notice: (event, { code = '' } = {}) => void heard.push(`${event} ${code}`.trim()) });
-    /** New connections have this setting, and afterwards all connections of the stores are new. */
-    const readOnly = async (value: 'on' | 'off'): Promise<void> => {
-      const database = `(SELECT quote_ident(current_database()))`;
-      const set = `EXECUTE 'ALTER DATABASE ' || ${database} || ' SET default_transaction_read_only = ${value}'`;
-      await server.query(server.url, `BEGIN READ WRITE; DO $$ BEGIN ${set}; END $$; COMMIT`);
-      await server.query(
-        server.url,
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL',
-      );
-    };
-    await readOnly('on');
-    context.after(() => readOnly('off'));
+    const { setReadOnly, store, heard } = await readOnlyStage(context);
     store.usage.add(usageRow());
     await until('the notice', () => (heard.includes('store_not_writable not_writable') ? true : undefined));
     assert.equal(store.database()?.reachable, true);
     assert.notEqual(store.stats().failing_since, null);
-    await readOnly('off');
+    await setReadOnly('off');
     await until('the other notice', () => (heard.includes('store_writable') ? true : undefined));
     assert.deepEqual(await store.usage.load(0), [usageRow()]);
+  });
+
+  test('but is a standby after a failover is left with the first refused write, so that new connections reach the new primary', async (context) => {
+    const { setReadOnly, store } = await readOnlyStage(context);
+    const saved = store.files.save(fileRow());
+    await until('the refused write', () => (store.stats().last_error === 'not_writable' ? true : undefined));
+    await assert.rejects(store.leases.acquire('name', 'owner', 1_000), { code: 'not_writable' });
+    // Only new connections have the setting, as only they would reach the new primary.
+    await setReadOnly('off', 'keep connections');
+    await saved;
+    assert.ok(await store.leases.acquire('name', 'owner', 1_000));
   });
 
   test('holds no more log rows than the bound, and all others', async (context) => {
