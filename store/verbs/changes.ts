@@ -29,7 +29,10 @@ export const CHANGES_KEPT_MS = 86_400_000;
 export interface ChangesVerbs {
   /** The cursor after all writes so far. Take it before loading the tables. */
   cursor(): Promise<number>;
-  /** What other processes wrote after the cursor. Costs one read of one row if nothing changed. */
+  /**
+   * What other processes wrote after the cursor; all recorded changes if the database does not know the cursor. Costs one read of one row
+   * if nothing changed.
+   */
   since(cursor: number): Promise<Changes>;
   /** Calls `wake` soon after other processes wrote, if the engine notifies. Called once for a store. */
   listen?(wake: () => void): void;
@@ -47,9 +50,11 @@ export function changesVerbs(driver: Driver, writer: string): ChangesVerbs {
     async since(cursor) {
       const next = await cursorNow();
       if (next === cursor) return { cursor, changes: [] };
+      // A database that has lost its last transactions, as after a failover to a standby or from a backup, uses their versions again.
+      const from = next < cursor ? 0 : cursor;
       // A row that changed between the two reads has a version above `next`. It is returned now, and by the next read again.
       const sql = `SELECT ${table.columns.join(', ')} FROM ${table.name} WHERE version > $1 AND writer <> $2 ORDER BY version`;
-      const rows = (await driver.query(sql, [cursor, writer])).map(table.decode);
+      const rows = (await driver.query(sql, [from, writer])).map(table.decode);
       return { cursor: next, changes: rows.map(changeOf) };
     },
   };

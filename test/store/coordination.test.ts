@@ -145,6 +145,19 @@ for (const adapter of adapters) {
       assert.equal(await other.changes.cursor(), cursor);
     });
 
+    test('are returned again after the database has lost its last transactions, as after a restored backup', async (context) => {
+      const { one, other } = await openTwo(context);
+      await one.credentials.save(credentialRow({ account: 'north' }));
+      const cursor = await other.changes.cursor();
+      const lost = 10;
+      const { cursor: next, changes } = await other.changes.since(cursor + lost);
+      assert.equal(next, cursor);
+      assert.deepEqual(
+        changes.map(({ key }) => key),
+        [['north']],
+      );
+    });
+
     test('are purged after a day', async (context) => {
       const { one, other, time } = await openTwo(context);
       await one.credentials.save(credentialRow({ account: 'old' }));
