@@ -29,9 +29,17 @@ export interface Purged {
 
 const CHUNK_ROWS = 500;
 
+/**
+ * The configuration of a node outlasts its process, because the next one compares its file with it. Nodes in containers often have a new
+ * name at each start, and nothing compares with the configuration of a former name.
+ */
+const FORMER_NODES = "DELETE FROM running_config WHERE at < $1 AND name LIKE 'node/%' AND substr(name, 6) NOT IN (SELECT id FROM nodes)";
+
 /** Deletes old rows, and the leases, changes, nodes and reservations that no process can still need. */
-export async function purge(driver: Driver, limits: PurgeLimits, now: number): Promise<Purged> {
+export async function purge(driver: Driver, limits: PurgeLimits): Promise<Purged> {
   const { requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore } = limits;
+  // The clock that all processes share, because another process may still have what has expired by the clock of this one.
+  const now = driver.now();
   await driver.maintain('DELETE FROM leases WHERE expires_at < $1', [now]);
   await driver.maintain('DELETE FROM changes WHERE at < $1', [now - CHANGES_KEPT_MS]);
   await driver.maintain('DELETE FROM nodes WHERE expires_at < $1', [now - DEAD_NODES_KEPT_MS]);
@@ -39,6 +47,7 @@ export async function purge(driver: Driver, limits: PurgeLimits, now: number): P
   await driver.maintain('DELETE FROM key_slots WHERE slot < $1', [now - SLOTS_KEPT_MS]);
   await driver.maintain('DELETE FROM key_grants WHERE at < $1', [now - GRANTS_KEPT_MS]);
   await driver.maintain('DELETE FROM session_owners WHERE expires_at < $1', [now - OWNERS_KEPT_MS]);
+  if (auditBefore !== undefined) await driver.maintain(FORMER_NODES, [auditBefore]);
   return {
     attempts: await remove(driver, attempts, 'at', requestsBefore),
     requests: await remove(driver, requests, 'at', requestsBefore),

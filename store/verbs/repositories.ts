@@ -11,7 +11,7 @@ import type { Writer } from '../writing/writer.ts';
 import { together } from '../writing/writer-stats.ts';
 import { changesVerbs } from './changes.ts';
 import type { Lease } from './lease-verbs.ts';
-import { heldBy, leaseVerbs } from './leases.ts';
+import { heldBy, leaseVerbs, PUT_BACK_MS } from './leases.ts';
 import { limitVerbs } from './limits.ts';
 import { logVerbs } from './log-verbs.ts';
 import { nodeVerbs } from './nodes.ts';
@@ -39,6 +39,12 @@ export interface StoreParts {
   /** Names this process in the change records. */
   readonly writerId: string;
   readonly clock: () => number;
+}
+
+/** After the clock was set back, stored health with a later time would replace all health that is decided until then. */
+function endFutureDecisions({ now, run }: Driver): Promise<number> {
+  const at = now();
+  return run('UPDATE account_state SET health_at = $1 WHERE health_at > $2', [at, at + PUT_BACK_MS]);
 }
 
 /** Keyset paging: a page starts after the last row of the previous one, even if rows were added between the two. */
@@ -91,7 +97,10 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
       patch: (patch) => writer.put(accountState, stamped(patch)),
       patchNow: (patch) => void writer.save(accountState, stamped(patch)).catch(() => undefined),
       patchUnder: (lease, patch) => writer.saveGuarded(accountState, stamped(patch), held(lease)),
-      load: () => select(driver, accountState, {}),
+      async load() {
+        await endFutureDecisions(driver).catch(() => undefined);
+        return select(driver, accountState, {});
+      },
       async find(keys) {
         await writer.flush(DEADLINE_MS);
         return selectKeys(driver, accountState, keys);
@@ -164,7 +173,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     nodes: nodeVerbs(driver, clock),
     slots: slotVerbs(driver),
     checkValues: checkValueVerbs(driver),
-    purge: (limits) => purge(driver, limits, clock()),
+    purge: (limits) => purge(driver, limits),
     trimLog: (bytes) => trimLog(driver, bytes),
     stats: () => writers.map((one) => one.stats()).reduce(together),
     database: () => driver.stats?.(),

@@ -45,6 +45,18 @@ for (const adapter of adapters) {
       assert.deepEqual(await other.nodes.list(), []);
     });
 
+    test('[Q5] a process that starts then stores the health that it finds', async (context) => {
+      const { time, one, other } = await openTwo(context);
+      const key = { account: 'north', model: '' };
+      one.accounts.patch({ ...key, health: 'reauth_required', cooldown_until: null, streak: 1, cause: 'reauth', updated_at: time.now });
+      await one.flush();
+      time.now -= HOUR;
+      assert.equal((await other.accounts.load())[0]?.health, 'reauth_required');
+      other.accounts.patch({ ...key, health: 'active', cooldown_until: null, streak: 0, cause: null, updated_at: time.now });
+      await other.flush();
+      assert.equal((await other.accounts.load())[0]?.health, 'active');
+    });
+
     test('[Q34] a session has another owner at once', async (context) => {
       const { time, one, other } = await openTwo(context);
       const claim = (store: Store, owner: string) =>
