@@ -113,5 +113,19 @@ for (const adapter of adapters) {
       time.now = 1_000_000;
       assert.deepEqual(await one.nodes.known(), []);
     });
+
+    test('whose names no process has keep their configuration as long as the audit log', async (context) => {
+      const { time, one } = await openTwo(context);
+      await joinedAs(one, 'runs', 2_000);
+      const save = (name: string, at: number) => one.runningConfig.save({ name, config: {}, version: 'abc', at });
+      await Promise.all([save('running', 1), save('node/runs', 1), save('node/gone', 1), save('node/stopped', time.now)]);
+      await one.purge({ auditBefore: time.now });
+      const names = ['running', 'node/runs', 'node/gone', 'node/stopped'];
+      const kept = await Promise.all(names.map((name) => one.runningConfig.find(name)));
+      assert.deepEqual(
+        kept.flatMap((row) => row?.name ?? []),
+        ['running', 'node/runs', 'node/stopped'],
+      );
+    });
   });
 }
