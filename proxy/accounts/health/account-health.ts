@@ -76,6 +76,12 @@ export class AccountHealth {
     return cooling.length > 0 ? Math.max(...cooling.map(({ cooldownEnd }) => cooldownEnd)) : undefined;
   }
 
+  /** The latest of these ends that the account stated; Unix milliseconds. */
+  statedEnd(scope: string): number | undefined {
+    const ends = this.breakers.blocking(scope).flatMap(({ phase, statedEnd }) => (phase === 'cooling' ? (statedEnd ?? []) : []));
+    return ends.length > 0 ? Math.max(...ends) : undefined;
+  }
+
   /** Begins an attempt. If a probe is due, the attempt is the probe. */
   begin(attempt: JudgedAttempt): boolean {
     const due = this.breakers.blocking(attempt.scope).filter(({ phase }) => phase === 'due');

@@ -32,6 +32,8 @@ export class CircuitBreaker {
   #phase: BreakerPhase = 'closed';
   #cooldownEnd = 0;
   #cause: Cause | undefined;
+  /** Whether the account stated the end of the cooldown. */
+  #isEndStated = false;
   /** The number of cooldowns without a stated time since the last success. Each doubles the next one. */
   #streak = 0;
   /** The number of consecutive failures since the last success. */
@@ -49,6 +51,11 @@ export class CircuitBreaker {
   /** Unix milliseconds; valid while cooling. */
   get cooldownEnd(): number {
     return this.#cooldownEnd;
+  }
+
+  /** The end of the cooldown if the account stated it. */
+  get statedEnd(): number | undefined {
+    return this.#isEndStated ? this.#cooldownEnd : undefined;
   }
 
   /** Whether a probe of this process is running. */
@@ -115,6 +122,8 @@ export class CircuitBreaker {
     this.#phase = 'closed';
     if (cooldown_until === null) return 'adopted';
     this.#cooldownEnd = cooldown_until;
+    // The store does not keep it. A cooldown without a stated time has always lengthened the streak.
+    this.#isEndStated = streak === 0;
     this.#phase = 'cooling';
     // Running attempts of this process belong to the same burst.
     this.#openedAfter = attempts;
@@ -190,6 +199,7 @@ export class CircuitBreaker {
     const { firstMs, longestMs } = backoff ?? USUAL;
     const backoffMs = computed ? Math.min(longestMs, firstMs * 2 ** (this.#streak - 1)) : 0;
     this.#cooldownEnd = now + Math.max(backoffMs, statedMs ?? 0);
+    this.#isEndStated = !computed;
     this.#phase = 'cooling';
     this.#cause = cause;
     this.#openedAfter = attempts;

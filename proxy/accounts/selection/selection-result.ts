@@ -129,7 +129,7 @@ export interface RefusalContext {
 
 /**
  * `usage_limit_reached` if accounts are out of quota and no cooldown ends before the first reset; otherwise `no_eligible_account` with the
- * end of the first cooldown. An account that has to log in again has no end.
+ * end of the first cooldown. An account that has to log in again has no end. Clients are told a reset only if an account stated it (AA62).
  */
 export function noCandidate(unavailable: readonly UnavailableAccount[], context: RefusalContext): Refusal {
   const { scope, now } = context;
@@ -139,15 +139,20 @@ export function noCandidate(unavailable: readonly UnavailableAccount[], context:
   const cooldownEnd = Math.min(...cooling.map(({ record }) => record.health?.cooldownEnd(scope) ?? now));
   const resetAt = Math.min(...resets);
   if (exhausted.length > 0 && !(cooldownEnd < resetAt)) {
-    const known = Number.isFinite(resetAt);
-    return new Refusal('usage_limit_reached', known ? { resetsAt: Math.ceil(resetAt / 1000), retryAfterMs: resetAt - now } : {});
+    const told = Math.min(...exhausted.flatMap(({ record }) => statedReset(record, context) ?? []));
+    const known = Number.isFinite(told);
+    return new Refusal('usage_limit_reached', known ? { resetsAt: Math.ceil(told / 1000), retryAfterMs: told - now } : {});
   }
   return new Refusal('no_eligible_account', Number.isFinite(cooldownEnd) ? { retryAfterMs: cooldownEnd - now } : {});
 }
 
 /** The later of the end of its cooldown and of its exhaustion or reserve; Unix milliseconds, undefined if it is not known. */
 export function unavailableUntil({ health, evidence, quota }: AccountRecord, { scope, now }: RefusalContext): number | undefined {
-  const stated = health?.cooldownEnd(scope);
-  const window = (evidence?.stateAt(now).exhausted ?? quota?.reserved)?.until;
-  return stated === undefined ? window : Math.max(stated, window ?? 0);
+  return later(health?.cooldownEnd(scope), (evidence?.stateAt(now).exhausted ?? quota?.reserved)?.until);
 }
+
+/** The same without cooldowns whose length is the gateway's own. */
+const statedReset = ({ health, evidence, quota }: AccountRecord, { scope, now }: RefusalContext): number | undefined =>
+  later(health?.statedEnd(scope), (evidence?.stateAt(now).exhausted ?? quota?.reserved)?.until);
+
+const later = (a: number | undefined, b: number | undefined): number | undefined => (a === undefined ? b : Math.max(a, b ?? 0));

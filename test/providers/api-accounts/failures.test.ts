@@ -132,6 +132,38 @@ const CASES: readonly Case[] = [
     as: [400, 'context_length_exceeded'],
   },
   {
+    what: 'a full context of LM Studio, with its size',
+    status: 400,
+    body: {
+      error:
+        'Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 ' +
+        'tokens, which is not enough.',
+    },
+    cause: 'request',
+    as: [400, 'context_length_exceeded'],
+  },
+  {
+    what: 'a full context of Gemini, whose error is in a list',
+    status: 400,
+    body: [
+      error({
+        code: 400,
+        message: 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+        status: 'INVALID_ARGUMENT',
+      }),
+    ],
+    cause: 'request',
+    as: [400, 'context_length_exceeded'],
+  },
+  { what: 'an error in a list', status: 400, body: [error({ code: 400, status: 'INVALID_ARGUMENT' })], cause: 'request', as: [400, null] },
+  {
+    what: 'a full context of Anthropic',
+    status: 400,
+    body: error({ type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' }),
+    cause: 'request',
+    as: [400, 'context_length_exceeded'],
+  },
+  {
     what: 'a full context of Mistral',
     status: 400,
     body: {

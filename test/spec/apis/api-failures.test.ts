@@ -188,6 +188,20 @@ describe('the client gets it', () => {
     });
   }
 
+  test('[AA62] a reset is told only where an account stated it', async () => {
+    for (const [headers, isStated] of [
+      [{}, false],
+      [{ 'retry-after': '3600' }, true],
+    ] as const) {
+      for (const one of [first, second]) one.next.push(answers(402, { error: { message: 'Pay.' } }, headers));
+      for (const { status, json, headers: sent } of [await turn(), await turn()]) {
+        assert.deepEqual([status, json.error.code, typeof json.error.resets_at === 'number'], [429, 'usage_limit_reached', isStated]);
+        assert.deepEqual([sent.get('x-should-retry'), sent.get('retry-after')], ['false', null]);
+      }
+      gate.heal();
+    }
+  });
+
   test('[AA61] clients of Messages read of a full context in their own words', async () => {
     first.next.push(refuses(400, { code: 'context_length_exceeded' }));
     const body = { model: 'model-a', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };

@@ -2,7 +2,7 @@
 import { CREDENTIAL_CODES, loggedCode, QUOTA_CODES, RATE_CODES } from '../../../turn/errors/error-codes.ts';
 import { errorIn, NO_ERROR, type ProviderError, resetsAt } from '../../../turn/errors/error-statement.ts';
 import type { Failure } from '../../../turn/errors/failure.ts';
-import { asString, isObject, type Json, type JsonObject, parsedObject } from '../../../turn/json/json.ts';
+import { asString, isObject, type Json, type JsonObject, parsedJson } from '../../../turn/json/json.ts';
 import type { ProviderFailures, SentMembers } from '../../../turn/provider/provider-failures.ts';
 import type { Headers } from '../../../turn/turn.ts';
 import { type RefusalClass, refusalClass } from './failure-classes.ts';
@@ -42,8 +42,7 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
     };
   };
   return {
-    ofStatus: ({ status, headers, body }, { now, sent }) =>
-      failure({ status, headers, now, json: parsedObject(body.toString('utf8')) }, sent),
+    ofStatus: ({ status, headers, body }, { now, sent }) => failure({ status, headers, now, json: bodyIn(body.toString('utf8')) }, sent),
     inBand(json, now) {
       const status = statedStatus(json) ?? impliedStatus(apiErrorIn(json));
       const found = failure({ status, headers: NO_HEADERS, now, json }, undefined);
@@ -51,6 +50,13 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
       return { ...found, error, ...(statedStatus(json) === undefined && { status: 200 }) };
     },
   };
+}
+
+/** The object of a body; undefined if it has none. Gemini puts its errors into a list. */
+function bodyIn(text: string): JsonObject | undefined {
+  const body = parsedJson(text);
+  const value: unknown = Array.isArray(body) ? body[0] : body;
+  return isObject(value) ? value : undefined;
 }
 
 /** The code for an error inside a reply whose own code says nothing to clients (AA59). */
@@ -62,7 +68,7 @@ function codeOfCause(cause: Failure['cause']): string {
 interface Stated {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined if the body is not a JSON object. */
+  /** Undefined if the body has no JSON object. */
   readonly json: JsonObject | undefined;
   /** Unix milliseconds. */
   readonly now: number;

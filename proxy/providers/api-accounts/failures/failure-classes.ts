@@ -48,8 +48,8 @@ const BILLING: ReadonlySet<string> = new Set([
 const CONTEXT: ReadonlySet<string> = new Set(['context_length_exceeded', 'exceed_context_size_error']);
 
 /**
- * Sentences of vLLM, OpenRouter and similar servers, of Mistral, llama.cpp, xAI and LM Studio, for a request that exceeds the context
- * window. vLLM has three: for messages, for a prompt, and for a prompt whose images are too large.
+ * Sentences of vLLM, OpenRouter and similar servers, of Mistral, llama.cpp, xAI, LM Studio, Gemini and Anthropic, for a request that exceeds
+ * the context window. vLLM has three: for messages, for a prompt, and for a prompt whose images are too large.
  */
 const CONTEXT_SENTENCES: readonly RegExp[] = [
   /\bmaximum context length (?:is|of)\b/i,
@@ -57,6 +57,9 @@ const CONTEXT_SENTENCES: readonly RegExp[] = [
   /\bis longer than the (?:maximum model|model's context) length\b/i,
   /\bmaximum prompt length is \d/i,
   /\bgreater than the context length\b/i,
+  /\bloaded with context length of only \d/i,
+  /\bexceeds the maximum number of (?:input )?tokens allowed\b/i,
+  /\bprompt is too long\b/i,
   /\btoo large for model with \d+ maximum context length\b/i,
   /\bexceeds? (?:the )?(?:available )?(?:maximum )?context (?:size|length|window)\b/i,
 ];
