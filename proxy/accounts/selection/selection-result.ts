@@ -3,6 +3,7 @@
 import type { Why } from '../../../store/schema/logged-rows.ts';
 import type { Affinity } from '../../turn/continuation.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
+import { isApiAccount } from '../../turn/provider/api-account.ts';
 import type { LackReason } from '../../turn/provider/lack.ts';
 import type { OverflowReason } from '../../turn/tiers.ts';
 import { type AccountRecord, AVAILABILITIES, type Availability } from '../account-record.ts';
@@ -129,7 +130,7 @@ export interface RefusalContext {
 
 /**
  * `usage_limit_reached` if accounts are out of quota and no cooldown ends before the first reset; otherwise `no_eligible_account` with the
- * end of the first cooldown. An account that has to log in again has no end. Clients are told a reset only if an account stated it (AA62).
+ * end of the first cooldown. An account that has to log in again has no end. An API account's reset is told only if it stated it (AA62).
  */
 export function noCandidate(unavailable: readonly UnavailableAccount[], context: RefusalContext): Refusal {
   const { scope, now } = context;
@@ -139,7 +140,7 @@ export function noCandidate(unavailable: readonly UnavailableAccount[], context:
   const cooldownEnd = Math.min(...cooling.map(({ record }) => record.health?.cooldownEnd(scope) ?? now));
   const resetAt = Math.min(...resets);
   if (exhausted.length > 0 && !(cooldownEnd < resetAt)) {
-    const told = Math.min(...exhausted.flatMap(({ record }) => statedReset(record, context) ?? []));
+    const told = Math.min(...exhausted.flatMap(({ record }) => toldReset(record, context) ?? []));
     const known = Number.isFinite(told);
     return new Refusal('usage_limit_reached', known ? { resetsAt: Math.ceil(told / 1000), retryAfterMs: told - now } : {});
   }
@@ -151,8 +152,11 @@ export function unavailableUntil({ health, evidence, quota }: AccountRecord, { s
   return later(health?.cooldownEnd(scope), (evidence?.stateAt(now).exhausted ?? quota?.reserved)?.until);
 }
 
-/** The same without cooldowns whose length is the gateway's own. */
-const statedReset = ({ health, evidence, quota }: AccountRecord, { scope, now }: RefusalContext): number | undefined =>
-  later(health?.statedEnd(scope), (evidence?.stateAt(now).exhausted ?? quota?.reserved)?.until);
+/** The same for clients. The length of a cooldown that is the gateway's own says nothing about the quota of an API account (AA62). */
+function toldReset(record: AccountRecord, context: RefusalContext): number | undefined {
+  const { current, health, evidence, quota } = record;
+  if (current && !isApiAccount(current.config)) return unavailableUntil(record, context);
+  return later(health?.statedEnd(context.scope), (evidence?.stateAt(context.now).exhausted ?? quota?.reserved)?.until);
+}
 
 const later = (a: number | undefined, b: number | undefined): number | undefined => (a === undefined ? b : Math.max(a, b ?? 0));
