@@ -1,5 +1,7 @@
 // Computes the differences between two configurations by setting path. For a secret it shows only that it changed.
+
 import { hash } from 'node:crypto';
+import { oncePerObject } from '../base/process/once-per-object.ts';
 import type { Json } from '../turn/json/json.ts';
 import { canonicalJson } from '../turn/json/json.ts';
 import type { Config } from './config.ts';
@@ -53,15 +55,11 @@ function masked(value: Json): Json {
   );
 }
 
-/** The versions are cached. A configuration never changes, and computing the version with ten thousand keys takes a tenth of a second. */
-const versions = new WeakMap<Config, string>();
-
-/** The version of a configuration: 12 hex digits. It is equal for equal settings in any order and layout. */
-export function versionOf(config: Config): string {
-  const known = versions.get(config) ?? fingerprint(config as unknown as Json).slice(0, 12);
-  versions.set(config, known);
-  return known;
-}
+/**
+ * The version of a configuration: 12 hex digits. It is equal for equal settings in any order and layout. With ten thousand keys it takes a
+ * tenth of a second.
+ */
+export const versionOf = oncePerObject((config: Config): string => fingerprint(config as unknown as Json).slice(0, 12));
 
 /**
  * Settings that may differ between nodes of one installation: the listeners of a node, its name, its log, and its connection to the store.

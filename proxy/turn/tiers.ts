@@ -1,4 +1,5 @@
 // The tiers of a Pool: which tiers its accounts are in, and what each tier may cost (AA65, AA69).
+import { oncePerObject } from '../base/process/once-per-object.ts';
 import type { OverflowConfig, PoolConfig } from './settings.ts';
 
 /** The state of the accounts of lower tiers when a turn left them (AA66). */
@@ -25,23 +26,9 @@ export interface PoolTiers {
   capsOf(tier: number): readonly Cap[];
 }
 
-/** Cached by the configuration's object. */
-const known = new WeakMap<TieredPool, PoolTiers>();
-
-export function tiersOf(pool: TieredPool): PoolTiers {
-  const found = known.get(pool);
-  if (found) return found;
-  const made = compile(pool);
-  known.set(pool, made);
-  return made;
-}
-
-/** Whether turns of the Pool have more than one tier, or a cap. */
-export const hasTiers = (pool: TieredPool): boolean => tiersOf(pool).isTiered;
-
 const NO_CAPS: readonly Cap[] = [];
 
-function compile({ id, assignments, overflow }: TieredPool): PoolTiers {
+export const tiersOf = oncePerObject(({ id, assignments, overflow }: TieredPool): PoolTiers => {
   const byAccount = new Map(assignments.map(({ account, tier }) => [account, tier]));
   const all = [...new Set(byAccount.values())].sort((a, b) => a - b);
   const { usd_per_day, usd_per_month, tiers } = overflow;
@@ -59,7 +46,10 @@ function compile({ id, assignments, overflow }: TieredPool): PoolTiers {
     tierOf: (account) => byAccount.get(account) ?? 0,
     capsOf: (tier) => capsOf.get(tier) ?? NO_CAPS,
   };
-}
+});
+
+/** Whether turns of the Pool have more than one tier, or a cap. */
+export const hasTiers = (pool: TieredPool): boolean => tiersOf(pool).isTiered;
 
 function cap(
   id: string,

@@ -1,6 +1,7 @@
 // The accounts that a turn of a Pool may go to: the sources of its model, or all accounts of the Pool on routes without a model. The
 // current configuration of the Pool counts, so a turn that waits or fails over does not go to an account that was paused or removed from
 // the Pool.
+import { oncePerObject } from '../../base/process/once-per-object.ts';
 import { type Candidates, tiersFrom } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';
@@ -19,7 +20,19 @@ export interface SourcesOptions {
 
 export class Sources {
   readonly #options: SourcesOptions;
-  readonly #all = new WeakMap<PoolConfig, Candidates>();
+  /** The usable accounts of a Pool, by tier. */
+  readonly #allAccounts = oncePerObject((pool: PoolConfig): Candidates => {
+    const usable = pool.assignments.filter(
+      ({ account, active, eligible }) => active && eligible && this.#options.account(account)?.visible,
+    );
+    const tiers = tiersOf(pool).all.map((tier) => ({ tier, own: usable.filter((row) => row.tier === tier) }));
+    const used = tiers.filter(({ own }) => own.length > 0);
+    const first = used.reduceRight<Candidates | undefined>((next, { tier, own }) => {
+      const one = { ...(tier > 0 && { tier }), preferred: own.map(({ account }) => account), overflow: [] };
+      return next ? { ...one, next } : one;
+    }, undefined);
+    return first ?? NO_ACCOUNT;
+  });
   #pools: ReadonlyMap<string, PoolConfig> = new Map();
 
   constructor(options: SourcesOptions) {
@@ -46,23 +59,6 @@ export class Sources {
   /** The Pool in the current configuration; the given one if that configuration has no such Pool. */
   #current(pool: PoolConfig): PoolConfig {
     return this.#pools.get(pool.id) ?? pool;
-  }
-
-  #allAccounts(pool: PoolConfig): Candidates {
-    const found = this.#all.get(pool);
-    if (found) return found;
-    const usable = pool.assignments.filter(
-      ({ account, active, eligible }) => active && eligible && this.#options.account(account)?.visible,
-    );
-    const tiers = tiersOf(pool).all.map((tier) => ({ tier, own: usable.filter((row) => row.tier === tier) }));
-    const used = tiers.filter(({ own }) => own.length > 0);
-    const made = used.reduceRight<Candidates | undefined>((next, { tier, own }) => {
-      const one = { ...(tier > 0 && { tier }), preferred: own.map(({ account }) => account), overflow: [] };
-      return next ? { ...one, next } : one;
-    }, undefined);
-    const known = made ?? NO_ACCOUNT;
-    this.#all.set(pool, known);
-    return known;
   }
 }
 

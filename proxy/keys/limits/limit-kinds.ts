@@ -1,4 +1,5 @@
 // The kinds of limits that a key can have: what each counts, its window, and its name in the configuration (Q19, Q20).
+import { oncePerObject } from '../../base/process/once-per-object.ts';
 import type { KeyLimits } from '../../turn/settings.ts';
 
 export type LimitType = 'requests' | 'tokens' | 'usd' | 'concurrent';
@@ -43,25 +44,18 @@ export interface LimitSet {
   readonly minuteTokens: boolean;
 }
 
-/** Cached by the object of the configuration, because every turn needs it. */
-const sets = new WeakMap<CountedLimits, LimitSet>();
-
-export function limitsOf(limits: CountedLimits): LimitSet {
-  const known = sets.get(limits);
-  if (known) return known;
+export const limitsOf = oncePerObject((limits: CountedLimits): LimitSet => {
   const configured = LIMIT_KINDS.flatMap((kind) => {
     const max = limits[kind.name];
     return max === undefined ? [] : [{ ...kind, max }];
   });
-  const set: LimitSet = {
+  return {
     limits: configured,
     needsEstimate: configured.some(({ type }) => type === 'tokens' || type === 'usd'),
     minuteRequests: configured.some(({ name }) => name === 'requests_per_minute'),
     minuteTokens: configured.some(({ name }) => name === 'tokens_per_minute'),
   };
-  sets.set(limits, set);
-  return set;
-}
+});
 
 /** Names a limit with its window: `100000 tokens per minute (tokens_per_minute)`. */
 export function limitText({ name, type, window, max }: Limit): string {

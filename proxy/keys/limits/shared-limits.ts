@@ -1,8 +1,10 @@
 // Counts the limits of keys in the store, for all nodes together. A reservation takes one round trip, and settlements are written later
 // (Q34).
+
 import { randomBytes } from 'node:crypto';
 import type { LimitBounds, LimitedTurn, LimitVerbs, Taken } from '../../../store/store.ts';
 import type { Counters } from '../../base/process/metrics.ts';
+import { oncePerObject } from '../../base/process/once-per-object.ts';
 import { type Clock, withDeadline } from '../../base/time/clock.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Ledger } from '../ledger.ts';
@@ -171,16 +173,9 @@ export class SharedLimits implements LimitCounts {
   }
 }
 
-/** Cached by the object of the configuration, because every turn needs it. */
-const bounds = new WeakMap<LimitSet, LimitBounds>();
-
-function boundsOf(set: LimitSet): LimitBounds {
-  const known = bounds.get(set);
-  if (known) return known;
-  const made = Object.fromEntries(set.limits.map((limit) => [limit.name.replace(/^usd/, 'nanos'), maxOf(limit)]));
-  bounds.set(set, made);
-  return made;
-}
+const boundsOf = oncePerObject(
+  ({ limits }: LimitSet): LimitBounds => Object.fromEntries(limits.map((limit) => [limit.name.replace(/^usd/, 'nanos'), maxOf(limit)])),
+);
 
 /** The room that running turns leave of the bounds that count them. @param running the turns that the store does not know */
 function boundsBeside(running: number, bounds: LimitBounds): LimitBounds {

@@ -1,4 +1,5 @@
 // The prices of the accounts that a turn may reach. A limit in USD reserves at the highest of them (AA71).
+import { oncePerObject } from '../../base/process/once-per-object.ts';
 import { hasOwnPrices, priceAt } from '../../turn/costs/prices.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import type { ReachablePrices } from '../accounting.ts';
@@ -11,18 +12,13 @@ export interface ReachablePricesOptions {
 
 /** Undefined for Pools whose accounts have no prices of their own, so that nothing is looked up for their turns. */
 export function reachablePrices({ loaded, serves }: ReachablePricesOptions): ReachablePrices {
-  const pools = new WeakMap<PoolConfig, readonly AccountConfig[]>();
-  const pricedIn = (pool: PoolConfig): readonly AccountConfig[] => {
-    const known = pools.get(pool);
-    if (known) return known;
+  const pricedIn = oncePerObject(({ assignments }: PoolConfig): readonly AccountConfig[] => {
     const { accounts } = loaded().config;
-    const assigned = pool.assignments.flatMap(({ account, active, eligible }) =>
+    const assigned = assignments.flatMap(({ account, active, eligible }) =>
       active && eligible ? accounts.filter(({ id, visible }) => id === account && visible) : [],
     );
-    const made = assigned.some(hasOwnPrices) ? assigned : [];
-    pools.set(pool, made);
-    return made;
-  };
+    return assigned.some(hasOwnPrices) ? assigned : [];
+  });
   return ({ pool, model, key }) => {
     const accounts = pricedIn(pool);
     if (accounts.length === 0 || !model) return undefined;

@@ -1,6 +1,7 @@
 // The price of a model at an account, and of the tokens of a turn. The account's own catalog row has precedence over the Pool. An account
 // without a credential costs nothing (AA70).
-import { isApiAccount } from '../provider/api-account.ts';
+import { oncePerObject } from '../../base/process/once-per-object.ts';
+import { type ApiAccountConfig, isApiAccount } from '../provider/api-account.ts';
 import { presetOf } from '../provider/presets.ts';
 import { isRehearsal } from '../provider/rehearsal-address.ts';
 import type { TokenCounts } from '../reply/turn-result.ts';
@@ -41,14 +42,8 @@ function costsNothing(account: AccountConfig): boolean {
   return !isRehearsal(account.base_url) || (account.preset !== undefined && presetOf(account.preset).credential === 'none');
 }
 
-const known = new WeakMap<AccountConfig, ReadonlyMap<string, Prices>>();
-
 /** The prices in the account's catalog, by the account's own ids of models. */
-function declared(account: AccountConfig): ReadonlyMap<string, Prices> {
-  const found = known.get(account);
-  if (found) return found;
-  const rows = isApiAccount(account) ? account.catalog : [];
-  const made = new Map(rows.flatMap(({ id, prices }) => (prices ? [[id, prices] as const] : [])));
-  known.set(account, made);
-  return made;
-}
+const declared = oncePerObject(
+  ({ catalog }: ApiAccountConfig): ReadonlyMap<string, Prices> =>
+    new Map(catalog.flatMap(({ id, prices }) => (prices ? [[id, prices] as const] : []))),
+);
