@@ -1,3 +1,4 @@
+// Carries turns over websockets to one account. The turns of a client's connection reuse its open socket (Q28).
 import type { Batches } from '../../../base/process/batch.ts';
 import type { Heartbeat } from '../../../base/process/heartbeat.ts';
 import type { EgressRoute } from '../../egress/route.ts';
