@@ -1,6 +1,6 @@
 // Compresses the text of one tool output (F7.3). The result depends on that text alone, so that every turn of a conversation sends the same
 // bytes. A second compression changes nothing.
-import { isObject, type Json } from '../../proxy/turn/json/json.ts';
+import { parsedObject } from '../../proxy/turn/json/json.ts';
 import { compressDiff } from './diff-output.ts';
 import { compressLog } from './log-output.ts';
 import { compressSearch } from './search-results.ts';
@@ -29,7 +29,7 @@ export function* compressText(text: string): Steps<string> {
 
 /** `{"output": …, "metadata": …}`: the form in which some clients send what a command printed. */
 function* compressJson(text: string): Steps<string> {
-  if (!isJsonObject(text)) return text;
+  if (parsedObject(text) === undefined) return text;
   let result = '';
   let copied = 0;
   for (const [name, { start, end }] of yield* stringMembers(text)) {
@@ -39,14 +39,6 @@ function* compressJson(text: string): Steps<string> {
     copied = end;
   }
   return result + text.slice(copied);
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    return isObject(JSON.parse(text) as Json);
-  } catch {
-    return false;
-  }
 }
 
 function* compressOutput(text: string): Steps<string | undefined> {

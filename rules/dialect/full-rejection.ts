@@ -1,15 +1,10 @@
 // Classifies a provider's final refusal, and replaces it under explicit Full (F2.13, ER4, Q2, Q3).
+import { blamesAccount, KEPT_STATUSES } from '../../proxy/turn/errors/failure.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { isCompaction } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { SafeFields, Turn } from '../../proxy/turn/turn.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
-
-/** Statuses that are kept; any other 4xx becomes a 400. */
-const KEPT = new Set([400, 404, 409, 413, 422]);
-
-/** Statuses that blame the account. They never reach a client (Q3). */
-const BLAMES_ACCOUNT = new Set([401, 402, 403, 407]);
 
 /**
  * Handles only refusals by status: a refusal inside a 200 is answered by its code, in every mode. Only ordinary Responses HTTP turns under
@@ -22,8 +17,8 @@ export const fullRejection = rule({
     const errorClass = classOf(status, turn);
     turn.note('error_class', errorClass);
     if (errorClass !== 'full_upstream_rejection') return undefined;
-    if (BLAMES_ACCOUNT.has(status)) return new Refusal('upstream_error');
-    return new Refusal('full_upstream_rejection', { status: KEPT.has(status) ? status : 400 });
+    if (blamesAccount({ status })) return new Refusal('upstream_error');
+    return new Refusal('full_upstream_rejection', { status: KEPT_STATUSES.has(status) ? status : 400 });
   },
   explain({ mode }) {
     if (!mode) return undefined;

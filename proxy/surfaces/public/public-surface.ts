@@ -1,7 +1,7 @@
 // The compatible surface of Responses, for SDK clients. They get errors only in the form of the error table (Q1, Q3).
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import type { ProviderError } from '../../turn/errors/error-statement.ts';
-import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
+import { blamesAccount, type Failure, KEPT_STATUSES } from '../../turn/errors/failure.ts';
 import { errorEvent, Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { type Confidential, publicEnd, publicError, publicFailure } from '../../turn/errors/sanitise.ts';
 import { asList } from '../../turn/json/json.ts';
@@ -17,9 +17,6 @@ export function bearerSecrets(headers: Headers): readonly string[] {
   const token = bearerToken(headers);
   return token === undefined ? [] : [token];
 }
-
-/** Statuses of a provider that have the same meaning for an SDK. */
-const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409, 413, 422]);
 
 /** The error that replaces one that blames the account. */
 const UPSTREAM_ERROR: ProviderError = new Refusal('upstream_error').error;
@@ -80,7 +77,7 @@ export const publicSurface = surface({
     }
     // Any other refusal inside a 200 either blames the request or counts as a failed reply (Q3).
     const shown = status === 200 ? (cause === 'request' ? 400 : undefined) : status;
-    if (shown === undefined || !SHARED_STATUSES.has(shown) || (error.message === null && error.code === null)) {
+    if (shown === undefined || !KEPT_STATUSES.has(shown) || (error.message === null && error.code === null)) {
       return new Refusal('upstream_error');
     }
     const stated = publicError(error, known);

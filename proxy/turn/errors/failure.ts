@@ -111,7 +111,10 @@ const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
 const ACCOUNT_STATUSES: ReadonlySet<number | undefined> = new Set([...CREDENTIAL_STATUSES, 402]);
 
 /** Whether the provider's status blames the account. Such a status is never sent to a client (Q3). */
-export const blamesAccount = ({ status }: Failure): boolean => ACCOUNT_STATUSES.has(status);
+export const blamesAccount = ({ status }: Pick<Failure, 'status'>): boolean => ACCOUNT_STATUSES.has(status);
+
+/** Statuses of a provider that mean the same to a client of another API, so that they are kept (Q2, Q3). */
+export const KEPT_STATUSES: ReadonlySet<number> = new Set([400, 404, 409, 413, 422]);
 
 /**
  * Whether the account serves nothing until an operator logs in again, because its credential was refused or its workspace is closed (RB5).

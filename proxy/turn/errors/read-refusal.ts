@@ -1,6 +1,7 @@
 // Why an account refused a read of the gateway's own, as one word for operators (RB1, RB3).
 import type { Headers } from '../turn.ts';
 import { isChallengePage } from './challenge-page.ts';
+import { blamesAccount } from './failure.ts';
 
 /**
  * `challenge_page`: a network's guard answered. `client_version`: the provider does not accept the version that the read stated.
@@ -15,12 +16,11 @@ export interface RefusedRead {
   readonly body: unknown;
 }
 
-const CREDENTIAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 407]);
 const NO_BYTES = Buffer.alloc(0);
 
 export function readRefusal({ status, headers, body }: RefusedRead): ReadRefusal {
   if (isChallengePage(status, headers, NO_BYTES)) return 'challenge_page';
-  if (CREDENTIAL_STATUSES.has(status)) return 'credential';
+  if (blamesAccount({ status })) return 'credential';
   // Providers name the parameter in the text of a message, or in the place of a validation error.
   return status < 500 && JSON.stringify(body)?.includes('client_version') ? 'client_version' : 'status';
 }

@@ -1,6 +1,6 @@
 // Removes text that identifies the account or its owner, or repeats the prompt, from a provider's errors and from the ends of its replies
 // (Q3, S4).
-import { isList, isObject, type Json, type JsonObject, mapList } from '../json/json.ts';
+import { isList, isObject, type Json, type JsonObject, mapList, mapMembers } from '../json/json.ts';
 import type { ProviderError } from './error-statement.ts';
 import type { ErrorBody } from './refusal.ts';
 
@@ -114,21 +114,7 @@ function cleaned(value: Json, clean: CleanText, depth = 0): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (depth > 32) return null;
   if (isList(value)) return mapList(value, (item) => cleaned(item, clean, depth + 1));
-  return mapMembers(value, (name, member) => (OWNER_MEMBERS.has(name) ? undefined : cleaned(member, clean, depth + 1)));
-}
-
-/** Returns the same object if no member changes. @param map returns the new value of a member; undefined removes it */
-function mapMembers(object: JsonObject, map: (name: string, member: Json) => Json | undefined): JsonObject {
-  let changed: Record<string, Json> | undefined;
-  for (const name in object) {
-    const member = object[name];
-    const mapped = member === undefined ? undefined : map(name, member);
-    if (mapped === member && member !== undefined) continue;
-    changed ??= { ...(object as Record<string, Json>) };
-    if (mapped === undefined) delete changed[name];
-    else changed[name] = mapped;
-  }
-  return changed ?? object;
+  return mapMembers(value, (member, name) => (OWNER_MEMBERS.has(name) ? undefined : cleaned(member, clean, depth + 1)));
 }
 
 /** The provider's `param` if it is a bounded path, else null (RM3, Q33). */
@@ -153,7 +139,7 @@ const HEADERS: ReadonlySet<string> = new Set(['headers']);
 const NONE: ReadonlySet<string> = new Set();
 
 function cleanEnd(end: JsonObject, clean: CleanText, kept: ReadonlySet<string>): JsonObject {
-  return mapMembers(end, (name, member) => {
+  return mapMembers(end, (member, name) => {
     if (kept.has(name) || CONTENT_MEMBERS.has(name)) return member;
     if (name === 'response' && isObject(member)) return cleanEnd(member, clean, NONE);
     return OWNER_MEMBERS.has(name) ? undefined : cleaned(member, clean);

@@ -80,8 +80,8 @@ export function mapList(list: readonly Json[], change: (value: Json, index: numb
   return copy ?? list;
 }
 
-/** Returns the same object if `change` returned every member unchanged. */
-export function mapMembers(object: JsonObject, change: (value: Json, name: string) => Json): JsonObject {
+/** Returns the same object if `change` returned every member unchanged. A member for which it returns undefined is removed. */
+export function mapMembers(object: JsonObject, change: (value: Json, name: string) => Json | undefined): JsonObject {
   let copy: Record<string, Json | undefined> | undefined;
   for (const name of Object.keys(object)) {
     const before = object[name];
@@ -90,7 +90,8 @@ export function mapMembers(object: JsonObject, change: (value: Json, name: strin
     if (after === before) continue;
     // The copy has `__proto__` as an own member already, so an assignment does not set the prototype.
     copy ??= { ...object };
-    copy[name] = after;
+    if (after === undefined) delete copy[name];
+    else copy[name] = after;
   }
   return copy ?? object;
 }
