@@ -1,6 +1,6 @@
 // The types of a loaded config.yaml, with defaults filled in.
 import type { LogLevel } from '../base/process/log.ts';
-import type { RouteKind } from '../turn/routes/kinds.ts';
+import type { RouteRow } from '../turn/routes/route-table.ts';
 import type {
   AccountConfig,
   AdmissionClass,
@@ -9,7 +9,6 @@ import type {
   Limits,
   OperatorConfig,
   PoolConfig,
-  RouteStatus,
   SecretRef,
   Timeouts,
   TranscriptionConfig,
@@ -17,17 +16,8 @@ import type {
 } from '../turn/settings.ts';
 
 /** One row of the route table: `{ POST: /v1/responses, status: translated, serve: public-responses, to: …, class: stream }`. */
-export interface RouteConfig {
-  /** An HTTP method, or `WS` for a websocket upgrade on GET. */
+export interface RouteConfig extends RouteRow {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'OPTIONS' | 'WS';
-  /** The path with neutral words, and `{name}` for a path parameter. */
-  readonly path: string;
-  readonly status: RouteStatus;
-  /** Absent only on unsupported rows. */
-  readonly serve?: RouteKind;
-  /** The path at the account, if it differs from `path`. */
-  readonly to?: string;
-  readonly class: AdmissionClass;
 }
 
 export interface AdmissionConfig {

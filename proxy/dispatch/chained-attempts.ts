@@ -12,7 +12,7 @@ export async function chainedAttempts(
   chain: FallbackModels,
 ): Promise<Dispatched> {
   let attempts = new TurnAttempts(services, request, slot);
-  let told = await attempts.run();
+  let answer = await attempts.run();
   let restore = chain.checkpoint();
   while (attempts.goesOn) {
     const next = await chain.next();
@@ -25,9 +25,9 @@ export async function chainedAttempts(
     attempts = new TurnAttempts(services, { ...request, ...next }, slot, attempts);
     const dispatched = await attempts.run();
     if (attempts.goesOn && attempts.progress.rows.length === sent) continue;
-    told = dispatched;
+    answer = dispatched;
     restore = chain.checkpoint();
   }
   restore();
-  return told;
+  return answer;
 }

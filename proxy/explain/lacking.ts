@@ -1,5 +1,5 @@
 // What the accounts of a Pool lack for a turn, as far as that is known before it is sent, from its kind, its body and its tier (AA18).
-import { isFree, priceAt } from '../turn/costs/prices.ts';
+import { isCostless, isFree, priceAt } from '../turn/costs/prices.ts';
 import type { Lack } from '../turn/provider/lack.ts';
 import type { ProviderApi } from '../turn/provider/provider-api.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';
@@ -55,12 +55,9 @@ function ofTurn(account: AccountConfig, { kind }: Route, { live, preview, provid
   return provider.lacks({ kind, body: undefined }, account, live?.sources.find((source) => source.account === account.id)?.own);
 }
 
-/** The paths whose requests use no model, so they cost nothing. */
-const COSTLESS: ReadonlySet<string | undefined> = new Set(['files', 'forward']);
-
 function ofTier(account: AccountConfig, { tier }: AssignmentConfig, { kind }: Route, facts: LackFacts): Lack | undefined {
   const caps = capsAt(tier, facts.caps);
-  if (caps.length === 0 || COSTLESS.has(dispatchedKind(kind)?.path)) return undefined;
+  if (caps.length === 0 || isCostless(dispatchedKind(kind))) return undefined;
   // The price depends on the model, which is not known here.
   if (facts.model === undefined) return undefined;
   const prices = priceAt(account, facts.model, facts.pool);

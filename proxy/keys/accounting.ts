@@ -46,9 +46,9 @@ export class Accounting {
   readonly #limits: LimitCounts;
   readonly #log: Pick<Store['requests'], 'append'>;
   readonly #forecast = new OutputForecast();
-  readonly #reachable: ReachablePrices | undefined;
+  readonly #reachable: ReachablePrices;
 
-  constructor(ledger: Ledger, limits: LimitCounts, log: Pick<Store['requests'], 'append'>, reachable?: ReachablePrices) {
+  constructor(ledger: Ledger, limits: LimitCounts, log: Pick<Store['requests'], 'append'>, reachable: ReachablePrices) {
     this.#reachable = reachable;
     this.#ledger = ledger;
     this.#log = log;
@@ -153,7 +153,7 @@ export class Accounting {
     const input = inputTokens(request);
     const output = new OutputOf(turn, request, this.#forecast);
     // Reserve at the highest price among the accounts that the turn may reach (AA71).
-    const prices = this.#reachable?.(turn) ?? [priceIn(turn.pool, turn.model?.id)];
+    const prices = this.#reachable(turn) ?? [priceIn(turn.pool, turn.model?.id)];
     const usage = (output: number): Usage => {
       const tokens = { input_tokens: input, cached_input_tokens: null, output_tokens: output };
       return { tokens: input + output, costNanos: Math.max(...prices.map((one) => costOf(tokens, one))) };

@@ -15,8 +15,6 @@ export interface Forecast {
   expected(): number;
 }
 
-const NO_OUTPUT: Forecast = { least: () => 0, expected: () => 0 };
-
 export class Reservation implements ExpectedUsage {
   readonly #request: Body | undefined;
   readonly #reserved: Reserved;
@@ -24,7 +22,7 @@ export class Reservation implements ExpectedUsage {
   readonly #output = new VisibleOutput();
 
   /** @param request the client's body before any rule edited it; undefined if the route streams the body without parsing it */
-  constructor(request: Body | undefined, reserved: Reserved, forecast: Forecast = NO_OUTPUT) {
+  constructor(request: Body | undefined, reserved: Reserved, forecast: Forecast) {
     this.#request = request;
     this.#reserved = reserved;
     this.#forecast = forecast;

@@ -22,7 +22,7 @@ export class LackingAccounts {
   /** The Pools with accounts whose API does not take every turn. Most Pools have none, and their turns are not examined. */
   readonly #selective = new WeakMap<PoolConfig, boolean>();
 
-  constructor(providerOf: ProviderOf, modelOf: ModelOf = () => undefined) {
+  constructor(providerOf: ProviderOf, modelOf: ModelOf) {
     this.#providerOf = providerOf;
     this.#modelOf = modelOf;
   }

@@ -93,7 +93,7 @@ export function composeJson(body: Body, composition: Composition): Composed {
   turn.rules.attempt(out);
   trim(out);
   const request = provider.requests.json(out, composition);
-  const outputCap = untoldCap(turn, body, out);
+  const outputCap = unsentCap(turn, body, out);
   return { composition, request, adapted: request.adapted, out, outputCap, slot: undefined, upload: undefined };
 }
 
@@ -114,7 +114,7 @@ export function composeFrame(body: Body, composition: Composition, slot: SocketS
   const frame = frames.encode(out, composition);
   if (!frame) return undefined;
   const request = { ...(isConnected ? CONNECTED : frames.upgrade(out, composition)), ...frame };
-  return { composition, request, adapted: request.adapted, out, outputCap: untoldCap(turn, body, out), slot, upload: undefined };
+  return { composition, request, adapted: request.adapted, out, outputCap: unsentCap(turn, body, out), slot, upload: undefined };
 }
 
 /** Makes a request with a body that is passed on. Rules see an empty body. @param upload undefined for methods without a body */
@@ -129,9 +129,9 @@ function composeStream(upload: Upload | undefined, composition: Composition): Co
   return { composition, request, adapted: head.adapted, out, outputCap: undefined, slot: undefined, upload };
 }
 
-function untoldCap({ identity }: LiveTurn, { max_output_tokens: cap }: Body, out: Outgoing): number | undefined {
-  const told = out.body.max_output_tokens !== undefined;
-  return identity?.key.output_tokens && !told && typeof cap === 'number' ? cap : undefined;
+function unsentCap({ identity }: LiveTurn, { max_output_tokens: cap }: Body, out: Outgoing): number | undefined {
+  const isSent = out.body.max_output_tokens !== undefined;
+  return identity?.key.output_tokens && !isSent && typeof cap === 'number' ? cap : undefined;
 }
 
 function outgoing({ turn, account, provider, isConnected }: Composition, carrier: Outgoing['carrier'], body: Body): Outgoing {

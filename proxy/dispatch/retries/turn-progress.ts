@@ -117,7 +117,7 @@ export class TurnProgress implements Confidential {
     this.body = this.work?.body ?? {};
     this.sentBody = this.body;
     this.#credentials = services.credentials;
-    this.#earlier = earlier?.sofar ?? NOTHING_EARLIER;
+    this.#earlier = earlier?.soFar ?? NOTHING_EARLIER;
   }
 
   /** Whether the request has a body that can be sent only once, and has been sent (Q6). */
@@ -175,7 +175,7 @@ export class TurnProgress implements Confidential {
   }
 
   /** What was done until now, for the following models of the chain. */
-  get sofar(): Earlier {
+  get soFar(): Earlier {
     return { attempts: this.#earlier.attempts + (this.demand ? this.attempts : 0), ids: this.#earlier.ids + 1 };
   }
 

@@ -3,7 +3,7 @@
 import type { AccountLease } from '../../accounts/selection/lease.ts';
 import { TierDemand } from '../../accounts/selection/tiers/tier-demand.ts';
 import type { Continuation } from '../../turn/continuation.ts';
-import { priceAt } from '../../turn/costs/prices.ts';
+import { isCostless, priceAt } from '../../turn/costs/prices.ts';
 import type { NotReserved, OverflowBudget, Spending } from '../../turn/costs/spending.ts';
 import type { Lack } from '../../turn/provider/lack.ts';
 import type { PoolConfig, Prices } from '../../turn/settings.ts';
@@ -21,9 +21,6 @@ export interface TierServices {
   /** Called when a higher tier does not take a turn (AA72). */
   readonly refused: (pool: string, reason: 'no_price' | 'overflow_spent' | 'no_overflow' | 'unavailable') => void;
 }
-
-/** The paths whose requests use no model, so they cost nothing. */
-const COSTLESS: ReadonlySet<string> = new Set(['files', 'forward']);
 
 const CIPHERTEXT: Lack = { reason: 'ciphertext' };
 const WINDOW: Lack = { reason: 'window' };
@@ -86,7 +83,7 @@ export class TurnTiers {
       this.#exclude(tier, cost.least);
       return false;
     };
-    const reserving = this.#services.budget.reserve(tier, caps, cost);
+    const reserving = this.#services.budget.reserve(caps, cost);
     return reserving instanceof Promise ? reserving.then(taken) : taken(reserving);
   }
 
@@ -136,7 +133,7 @@ export class TurnTiers {
       this.#tokens ??= expected.tokens();
       if (!this.#services.fits(turn.pool, turn.model.id, account, this.#tokens)) return WINDOW;
     }
-    if (this.#tiers.capsOf(tier).length === 0 || COSTLESS.has(turn.kind.path)) return undefined;
+    if (this.#tiers.capsOf(tier).length === 0 || isCostless(turn.kind)) return undefined;
     return this.#pricesAt(account) ? undefined : NO_PRICE;
   }
 

@@ -39,10 +39,10 @@ export class OverflowSpending implements OverflowBudget {
     this.#options = options;
   }
 
-  reserve(tier: number, caps: readonly Cap[], cost: Cost): Spending | NotReserved | Promise<Spending | NotReserved> {
+  reserve(caps: readonly Cap[], cost: Cost): Spending | NotReserved | Promise<Spending | NotReserved> {
     const estimate = { least: { tokens: 0, costNanos: cost.least }, expected: { tokens: 0, costNanos: cost.expected } };
     const reserving = caps.map((cap) => this.#options.limits.reserve(cap, () => estimate));
-    const settle = (reserved: readonly (Reserved | Refusal)[]) => this.#spending(tier, caps, reserved);
+    const settle = (reserved: readonly (Reserved | Refusal)[]) => this.#spending(caps, reserved);
     return isSettled(reserving) ? settle(reserving) : Promise.all(reserving).then(settle);
   }
 
@@ -70,7 +70,7 @@ export class OverflowSpending implements OverflowBudget {
   }
 
   /** The spending if all caps granted their reservation; otherwise nothing stays reserved. */
-  #spending(tier: number, caps: readonly Cap[], reserved: readonly (Reserved | Refusal)[]): Spending | NotReserved {
+  #spending(caps: readonly Cap[], reserved: readonly (Reserved | Refusal)[]): Spending | NotReserved {
     const granted = reserved.filter((one): one is Reserved => !(one instanceof Refusal));
     if (granted.length < reserved.length) {
       for (const one of granted) one.settle(undefined);
@@ -82,7 +82,6 @@ export class OverflowSpending implements OverflowBudget {
       return refused.length > 0 ? 'spent' : 'unknown';
     }
     return {
-      tier,
       nanos: Math.max(...granted.map(({ amounts }) => amounts.costNanos)),
       settle(totals) {
         // The usage of a cap is in no Pool's totals, because it is in them already under the turn's key.

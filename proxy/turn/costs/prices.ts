@@ -5,11 +5,18 @@ import { type ApiAccountConfig, isApiAccount } from '../provider/api-account.ts'
 import { presetOf } from '../provider/presets.ts';
 import { isRehearsal } from '../provider/rehearsal-address.ts';
 import type { TokenCounts } from '../reply/turn-result.ts';
+import type { AccountPath, DispatchedKind } from '../routes/kinds.ts';
 import type { AccountConfig, PoolConfig, Prices } from '../settings.ts';
 
 const FREE: Prices = { input: 0, cached_input: 0, output: 0 };
 
 export type PricedPool = Pick<PoolConfig, 'models'>;
+
+/** The paths whose requests use no model. */
+const COSTLESS: ReadonlySet<AccountPath | undefined> = new Set<AccountPath>(['files', 'forward']);
+
+/** Whether requests of the kind cost nothing. */
+export const isCostless = (kind: Pick<DispatchedKind, 'path'> | undefined): boolean => COSTLESS.has(kind?.path);
 
 /** The price of a model at an account. @param model exposed id; undefined for a turn without a model */
 export function priceAt(account: AccountConfig, model: string | undefined, pool: PricedPool): Prices | undefined {

@@ -1,5 +1,4 @@
 // What a turn may cost: its estimate before it is sent, and the money that is reserved for it in tiers with a cap (AA69, AA71).
-import type { LoggedRequest } from '../../../store/schema/logged-rows.ts';
 import type { UsageSums } from '../../../store/schema/usage-sums.ts';
 import type { Prices } from '../settings.ts';
 import type { Cap } from '../tiers.ts';
@@ -20,11 +19,10 @@ export interface ExpectedUsage {
 
 /** The part of its tier's caps that a turn has reserved. */
 export interface Spending {
-  readonly tier: number;
   /** In billionths of a US dollar. */
   readonly nanos: number;
   /** Ends the reservation; a second call does nothing. @param totals undefined if the tier did not serve the turn */
-  settle(totals: Readonly<UsageSums> | undefined, of?: LoggedRequest): void;
+  settle(totals: Readonly<UsageSums> | undefined): void;
 }
 
 /** `spent`: the cost does not fit into a cap. `unknown`: the store, which counts for all nodes, does not answer. */
@@ -32,5 +30,5 @@ export type NotReserved = 'spent' | 'unknown';
 
 export interface OverflowBudget {
   /** Reserves the cost of a turn. Returns a promise only if nodes share the caps. @param caps at least one */
-  reserve(tier: number, caps: readonly Cap[], cost: Cost): Spending | NotReserved | Promise<Spending | NotReserved>;
+  reserve(caps: readonly Cap[], cost: Cost): Spending | NotReserved | Promise<Spending | NotReserved>;
 }

@@ -47,14 +47,9 @@ export class HeldBytes {
     if (this.#bytes + bytes > this.#limits.upstream_event_bytes) throw new TooMuchHeld();
   }
 
-  /** Checks the limit of the turn for parsing this event. @throws TooMuchHeld */
+  /** Checks the limit of the turn for parsing this event, and the depth and the number of values of its JSON. @throws TooMuchHeld */
   allowParsing({ bytes, start, end, length }: ReplyEvent): void {
     this.allow(PARSED_COPIES * length);
-    this.allowJson(bytes, start, end);
-  }
-
-  /** Checks the depth and the number of values of JSON before it is parsed. @throws TooMuchHeld */
-  allowJson(bytes: Buffer, start = 0, end = bytes.length): void {
     if (excessOf(bytes, this.#limits.json_values, start, end)) throw new TooMuchHeld();
   }
 

@@ -71,8 +71,8 @@ export function endSatisfied({ turn, estimateUsage }: ReplyContext): readonly Js
   return [{ type: 'response.completed', response: { status: 'completed', output: [], usage: usageOf(estimateUsage()) } }];
 }
 
-/** Null if the counts of the turn are unknown. */
-function usageOf(counts: TokenCounts | undefined): JsonObject | null {
+/** The usage in the response of the gateway's own end; null if the counts of the turn are unknown. */
+export function usageOf(counts: TokenCounts | undefined): JsonObject | null {
   const { input_tokens, output_tokens } = counts ?? {};
   if (typeof input_tokens !== 'number' || typeof output_tokens !== 'number') return null;
   return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };

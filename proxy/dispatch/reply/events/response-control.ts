@@ -8,6 +8,7 @@ import { endOf } from '../../../turn/reply/terminal-event.ts';
 import type { AccountConfig } from '../../../turn/settings.ts';
 import type { LiveReply, ReplyControls } from '../../client.ts';
 import type { ReplyContext } from '../reply-context.ts';
+import { usageOf } from './reply-end.ts';
 
 /** Ends the reply with these events instead of those of its account. The last one is a terminal event. */
 export type EndWith = (events: readonly JsonObject[]) => void;
@@ -113,10 +114,10 @@ export class ResponseControl implements LiveReply {
 
   /** The usage of an aborted response, for which the account states none (Q18). */
   #usage(): JsonObject | null {
-    const { input_tokens, output_tokens } = this.#options.context.estimateUsage() ?? {};
-    if (typeof input_tokens !== 'number' || typeof output_tokens !== 'number') return null;
-    this.#options.context.turn.note('tokens_estimated', true);
-    return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
+    const { estimateUsage, turn } = this.#options.context;
+    const usage = usageOf(estimateUsage());
+    if (usage) turn.note('tokens_estimated', true);
+    return usage;
   }
 }
 
