@@ -1,5 +1,6 @@
 // Parses the JSON of clients, and refuses JSON that later steps cannot process safely.
 import { JsonSyntaxRefusal, Refusal } from '../errors/refusal.ts';
+import { isInexact } from './exact-numbers.ts';
 import type { Json } from './json.ts';
 import { MAX_DEPTH } from './json-bounds.ts';
 
@@ -22,21 +23,33 @@ export function parseJson(text: string): Json {
   }
 }
 
-/** @param depth the depth at which the value is. @throws Refusal `invalid_request` */
-export function checkMembers(value: object, depth: number): void {
+/**
+ * @param depth the depth at which the value is.
+ * @returns whether a number in it may differ from its text
+ * @throws Refusal `invalid_request`
+ */
+export function checkMembers(value: object, depth: number): boolean {
   if (depth > MAX_DEPTH) throw tooDeep();
+  let inexact = false;
   if (Array.isArray(value)) {
-    for (const item of value) if (typeof item === 'object' && item !== null) checkMembers(item, depth + 1);
-    return;
+    for (const item of value) {
+      if (typeof item === 'object') {
+        if (item !== null && checkMembers(item, depth + 1)) inexact = true;
+      } else if (typeof item === 'number' && isInexact(item)) inexact = true;
+    }
+    return inexact;
   }
   // Checked here because the loop below skips a `__proto__` that is null or not an object.
   if (Object.hasOwn(value, '__proto__')) throw forbiddenName();
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name];
-    if (typeof member !== 'object' || member === null) continue;
-    checkName(name, member);
-    checkMembers(member, depth + 1);
+    if (typeof member === 'object') {
+      if (member === null) continue;
+      checkName(name, member);
+      if (checkMembers(member, depth + 1)) inexact = true;
+    } else if (typeof member === 'number' && isInexact(member)) inexact = true;
   }
+  return inexact;
 }
 
 /** @throws Refusal `invalid_request` for a name that no member may have */

@@ -1,6 +1,7 @@
 // Builds a JSON object while its bytes are scanned: the members of each level are parsed in parts, and levels that were begun in different
 // parts are put together (Q38).
 import { checkMembers, checkName, malformedJson, nameTooLong, notAnObject, parseJson } from './checked-json.ts';
+import { parseExactly, parseNestedExactly } from './exact-numbers.ts';
 import type { Json, JsonObject } from './json.ts';
 import { BACKSLASH, COMMA, type JsonScan, type JsonVisitor, LIST, OBJECT, type PartSize } from './json-bounds.ts';
 import { LONG_TEXTS, LongTexts } from './long-texts.ts';
@@ -197,22 +198,28 @@ export class JsonLevels implements JsonVisitor {
 
   #parse(level: Level, end: number): void {
     const { container, unparsedFrom } = level;
-    const text = this.#text(unparsedFrom, end);
+    const part = this.#text(unparsedFrom, end);
     level.unparsedFrom = end + 1;
     level.hasMembers = true;
     if (Array.isArray(container)) {
-      const items = parseJson(`[${text}]`) as readonly Json[];
+      const text = `[${part}]`;
+      const items = parseJson(text) as readonly Json[];
       // A comma had no value before it.
       if (items.length === 0) throw malformedJson();
-      checkMembers(items, 1);
-      for (const item of items) container.push(item);
+      const exact = checkMembers(items, 1) ? (parseExactly(text) as readonly Json[]) : items;
+      for (const item of exact) container.push(item);
     } else if (container) {
-      const members = parseJson(`{${text}}`) as JsonObject;
+      const text = `{${part}}`;
+      const members = parseJson(text) as JsonObject;
       const names = Object.keys(members);
       if (names.length === 0) throw malformedJson();
-      checkMembers(members, 1);
-      for (const name of names) container[name] = members[name] as Json;
+      const exact = checkMembers(members, 1) ? this.#exactly(text, members, container) : members;
+      for (const name of names) container[name] = exact[name] as Json;
     }
+  }
+
+  #exactly(text: string, members: JsonObject, container: object): JsonObject {
+    return container === this.#root ? parseNestedExactly(text, members) : (parseExactly(text) as JsonObject);
   }
 
   #text(from: number, to: number): string {

@@ -19,11 +19,11 @@ export class FinishedItems {
 
   /**
    * Returns the response with every finished item, each once and in order. If the response itself has an item, that version is kept.
-   * Returns the same object if nothing is missing.
+   * Returns the same object if nothing is missing. The output is always a list, because SDKs fail without one.
    */
   fill(response: JsonObject): JsonObject {
     const stated = asList(response.output);
-    if (this.#items.size <= stated.length) return response;
+    if (this.#items.size <= stated.length) return Array.isArray(response.output) ? response : { ...response, output: stated };
     const rest = new Map(stated.map((item) => [identityOf(item), item]));
     const output = [...this.#items]
       .sort(([a], [b]) => a - b)

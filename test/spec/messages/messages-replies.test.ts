@@ -318,6 +318,13 @@ test('[AM55] [AM56] [AM57] only the cap cuts a call: one that the account never 
   assert.deepEqual([message.stop_reason, message.content], ['tool_use', [{ ...message.content[0], name: 'look', input: { a: 1 } }]]);
 });
 
+test('[AM56] the input of a call in a whole reply has the digits of its arguments', async () => {
+  const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'look', arguments: '{"id":1234567890123456789,"n":[0.5,2]}' };
+  gate.upstream.next('north', replyEvents([CREATED, added(0, { ...call, arguments: '' }), done(0, call), completed([call])]));
+  const { text } = await gate.send(MESSAGES, { body: messagesBody({ tools: [{ name: 'look', input_schema: { type: 'object' } }] }) });
+  assert.match(text, /"input":\{"id":1234567890123456789,"n":\[0\.5,2\]\}/);
+});
+
 describe('[AM47] [AM48] [AM49] stop sequences', () => {
   test('the text before the first one is all that the client gets, and the account is left', async () => {
     const reply = replyEvents([

@@ -55,6 +55,16 @@ const table = (title: string, cases: readonly Translated[]): void => {
 const PNG: JsonObject = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } };
 const SENT_PNG: JsonObject = { type: 'input_image', image_url: 'data:image/png;base64,aGk=' };
 
+test('[AM28] the arguments of a call keep the digits of its input', async () => {
+  const input = '{"id":1234567890123456789,"at":[1e400]}';
+  const call = { type: 'tool_use', id: 'call_1', name: 'read', input: 'INPUT' };
+  const result = { type: 'tool_result', tool_use_id: 'call_1', content: '' };
+  const body = JSON.stringify(ask({ messages: [user('hi'), assistant([call]), user([result])] })).replace('"INPUT"', input);
+  assert.equal((await gate.send(MESSAGES, { body })).status, 200);
+  const [turn] = gate.upstream.turns();
+  assert.ok(turn?.body.includes(`"arguments":${JSON.stringify(input)}`), String(turn?.body));
+});
+
 table('[AM28] blocks of the user keep their order', [
   { what: 'a text', members: {}, upstream: { input: [HI] } },
   {

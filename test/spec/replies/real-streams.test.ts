@@ -277,6 +277,19 @@ describe('[RB17] the output of the terminal event', () => {
     );
   });
 
+  for (const output of [null, undefined]) {
+    test(`[RB17] is a list where the account states ${output}, because SDKs read it as one`, async () => {
+      const { output: _, ...rest } = ended([]);
+      const end = at(1, 'response.completed', { response: output === null ? { ...rest, output } : rest });
+      const reply = bytes(framed([at(0, 'response.created', { response: RUNNING }), end]));
+      for (const stream of [true, false]) {
+        gate.upstream.next('north', reply);
+        const { text, json } = await gate.send(PUBLIC, { body: turnOn(PUBLIC, 'hi', { stream }) });
+        assert.deepEqual((stream ? completedIn(text) : json).output, []);
+      }
+    });
+  }
+
   test('[RB17] events that come out of order are put in order', async () => {
     const [first, ...rest] = turnOf(ITEMS);
     const done = rest.slice(0, 3);

@@ -5,6 +5,7 @@ import type { DenseJson } from '../../../base/bytes/dense-json.ts';
 import type { Counters } from '../../../base/process/metrics.ts';
 import { JsonSyntaxRefusal, Refusal } from '../../../turn/errors/refusal.ts';
 import { checkMembers, notAnObject, parseJson, tooDeep } from '../../../turn/json/checked-json.ts';
+import { parseNestedExactly } from '../../../turn/json/exact-numbers.ts';
 import { isObject } from '../../../turn/json/json.ts';
 import { type Excess, scanOf } from '../../../turn/json/json-bounds.ts';
 import { LARGE, parseLargeJson } from '../../../turn/json/large-json.ts';
@@ -34,9 +35,10 @@ export function parseBody(bytes: Buffer, memory: JsonMemory): ParsedBody | undef
   if (typeof scan === 'string') throw refusalOf(scan, memory.counters);
   if (scan && scan.values >= LARGE.values) return undefined;
   checkUtf8(bytes);
-  const body = parseJson(bytes.toString('utf8'));
-  if (!isObject(body)) throw notAnObject();
-  checkMembers(body, 1);
+  const text = bytes.toString('utf8');
+  const parsed = parseJson(text);
+  if (!isObject(parsed)) throw notAnObject();
+  const body = checkMembers(parsed, 1) ? parseNestedExactly(text, parsed) : parsed;
   return { body, release: scan && releaseOf(count(memory.share.json(), scan.parsedBytes, bytes, memory)) };
 }
 
