@@ -8,7 +8,7 @@ import { type Edit, editText } from './edit.ts';
 import { parseYaml } from './yaml.ts';
 import { EditError, FileChanged } from './yaml-places.ts';
 
-/** The longest wait for another edit of the same file. */
+/** The longest wait for another edit of the same file that does nothing. */
 const LOCK_TIMEOUT_MS = 3000;
 
 export interface EditInput {
@@ -66,15 +66,22 @@ export class EditRefused extends ConfigError {}
 
 /** Creates the draft file, which is the lock. Creating it takes the lock; renaming or removing it releases the lock. */
 async function createDraft(draft: string): Promise<FileHandle> {
-  const deadline = performance.now() + LOCK_TIMEOUT_MS;
+  let [seen, since] = ['', performance.now()];
   for (;;) {
     try {
       return await open(draft, 'wx', 0o600);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') notReplaced(error);
-      if (performance.now() > deadline) throw new EditError(`another edit is in progress; if none is, remove ${draft}`);
-      await pause(20);
     }
+    // Several edits run one after another, so the time counts from the last change of the draft that is in the way.
+    const found = await stat(draft).then(
+      ({ ino, ctimeMs }) => `${ino} ${ctimeMs}`,
+      () => 'none',
+    );
+    const now = performance.now();
+    if (found !== seen) [seen, since] = [found, now];
+    else if (now - since > LOCK_TIMEOUT_MS) throw new EditError(`another edit is in progress; if none is, remove ${draft}`);
+    await pause(20);
   }
 }
 

@@ -1,6 +1,17 @@
 // Replacing the file is atomic, keeps mode and links, and makes one edit at a time.
 import assert from 'node:assert/strict';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -73,6 +84,30 @@ test('concurrent edits are all applied', async (context) => {
   );
   const text = readFileSync(path, 'utf8');
   for (const hash of hashes) assert.ok(text.includes(hash));
+});
+
+test('an edit waits for others as long as they follow one another, and for three seconds for one that does nothing', async (context) => {
+  const path = fileWith(context, SMALL);
+  const draft = `${path}.edit`;
+  let [now, looks, others] = [0, 0, 10];
+  // Between two looks at the draft a second passes, and another edit follows as long as there are others.
+  context.mock.method(performance, 'now', () => {
+    looks += 1;
+    if (others > 1) {
+      writeFileSync(`${draft}-next`, '');
+      renameSync(`${draft}-next`, draft);
+    } else if (others === 1) rmSync(draft);
+    others -= 1;
+    now += 1_000;
+    return now;
+  });
+  writeFileSync(draft, '');
+  assert.equal(await rewriteConfig(path, pause), true);
+  assert.equal(looks, 10);
+  writeFileSync(draft, '');
+  looks = 0;
+  await assert.rejects(rewriteConfig(path, pause), new EditError(`another edit is in progress; if none is, remove ${draft}`));
+  assert.equal(looks, 6);
 });
 
 test('a file that an editor saved during the edit is not overwritten', async (context) => {
