@@ -7,6 +7,7 @@ import { failure } from '../accounts/health/support.ts';
 import { requestRow } from '../store/samples.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
+import { portOfOurs } from '../support/network/ports.ts';
 import { startProgram } from '../support/program/program.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 import { ALL_CASES } from '../support/sample.ts';
@@ -122,8 +123,11 @@ test('with the keyboard alone: a part, a filter, a turn in its drawer and back',
 test('the page follows the gateway, stops where it is paused, and comes back after a restart', { timeout: 120_000 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;
-  await using first = await startGateway();
-  const { port } = new URL(first.adminUrl);
+  const port = await portOfOurs();
+  const fixed = (draft: Draft): void => {
+    draft.admin.port = port;
+  };
+  await using first = await startGateway({ config: fixed });
   await page.open(`${first.adminUrl}/requests`);
   await page.sees('No request yet');
   await page.sees('Live');
@@ -139,11 +143,7 @@ test('the page follows the gateway, stops where it is paused, and comes back aft
   await page.sees('Connection lost; trying again');
   await page.evaluate(`document.querySelector('nav [href="/keys"]').click()`);
   await page.sees('It is loaded when the gateway answers again.');
-  await using second = await startGateway({
-    config: (draft) => {
-      draft.admin.port = Number(port);
-    },
-  });
+  await using second = await startGateway({ config: fixed });
   await page.sees('Live');
   await page.sees('Turns, 7 days');
   await page.evaluate(`document.querySelector('nav [href="/requests"]').click()`);

@@ -1,6 +1,6 @@
 // Runs a container without a container engine: the files that the Dockerfile copies, read-only, as a user that is not root, with volumes at
-// their paths. Namespaces of an ordinary Linux user are enough; the base image is the /usr of this machine, and the container has its own
-// network.
+// their paths. Namespaces of an ordinary Linux user are enough; the base image is the /usr of this machine, and its network is that of this
+// machine.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

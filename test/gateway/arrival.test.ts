@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, postOf, RawClient } from '../support/network/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 
 const PATH = '/backend-api/agent/responses';
 const HEADER_BYTES = 8_192;
@@ -255,7 +255,10 @@ describe('an early refusal', () => {
     assert.deepEqual([tooLarge.status, tooLarge.json.error.code], [413, 'request_too_large']);
   });
 
-  test('of a short body keeps the connection, also when the rest comes late', async () => {
+  test('of a short body keeps the connection, also when the rest comes late', async (context) => {
+    const { setTimeout } = globalThis;
+    // The second in which the rest may come does not pass.
+    context.mock.method(globalThis, 'setTimeout', (run: () => void, ms?: number) => setTimeout(run, ms === 1_000 ? PATIENCE_MS : ms));
     using client = await RawClient.connect(gate.url);
     for (const path of [PATH, '/nowhere', '/v1/embeddings']) {
       client.write(headOf('POST', path, { ...json, authorization: undefined, 'content-length': TURN.length }));

@@ -280,7 +280,9 @@ for (const path of SOCKETS) {
   });
 
   test(`a gateway that stops waits for the running turn of ${path}, and closes with 1001`, async () => {
-    await using gate = await started();
+    await using gate = await started((draft) => {
+      draft.timeouts.drain_ms = 60_000;
+    });
     gate.upstream.next('north', 'stall after 3 events');
     using busy = await connect(gate, path);
     using idle = await connect(gate, path);

@@ -300,7 +300,10 @@ test('100 Continue is sent only where an account can take the body', async () =>
 
 test('a request in flight when the gateway stops ends in order', async () => {
   const { promise: asked, resolve } = Promise.withResolvers<ServerResponse>();
-  await using bench = await control({ raw: (_request, response) => resolve(response) }, supported);
+  await using bench = await control({ raw: (_request, response) => resolve(response) }, (draft) => {
+    supported(draft);
+    draft.timeouts.drain_ms = 60_000;
+  });
   const reply = bench.gate.send(GET);
   const response = await asked;
   const closing = bench.gate.close();
