@@ -47,6 +47,27 @@ test('usage sums by key, and by account and model with errors and times', async 
   assert.deepEqual([mistyped.code, mistyped.err], [0, "the gateway has no Pool 'taem'; did you mean 'team'?\n"]);
 });
 
+test('usage of a tier with a cap counts once, in the row of its key', async (context) => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      priced(draft);
+      draft.pools[0].assignments = [{ account: 'north' }, { account: 'south', tier: 1 }];
+      draft.pools[0].overflow = { usd_per_day: 100, tiers: { 1: { usd_per_month: 100 } } };
+    },
+  });
+  gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 600');
+  await turn(gate);
+  const [row] = await gate.rows();
+  assert.equal(row?.tier, 1);
+  const { out } = await poolgate(['usage', '--json', '--config', fileAt(context, gate)]);
+  const { rows, total } = JSON.parse(out);
+  assert.deepEqual(
+    rows.map(({ key, request_count, input_tokens }: Draft) => [key, request_count, input_tokens]),
+    [['ci', 1, row?.input_tokens]],
+  );
+  assert.deepEqual([total.request_count, total.cost_usd], [1, rows[0].cost_usd]);
+});
+
 test('usage of models and accounts is the same after a restart', async (context) => {
   const folder = folderFor(context);
   const gate = await startGateway({
