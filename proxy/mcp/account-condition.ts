@@ -36,6 +36,35 @@ export interface AccountCondition {
   readonly cause: string | undefined;
 }
 
+/** Whether an account in this state takes turns, at once or after a wait for a running one. */
+export const takesTurns = (state: AccountCondition['state']): boolean => TAKES_TURNS.has(state);
+
+const TAKES_TURNS: ReadonlySet<AccountCondition['state']> = new Set(['available', 'at_max_concurrent', 'probing']);
+
+/** The states of all accounts. They are read once for all rows. */
+export interface AccountStatuses {
+  of(account: string): readonly [AccountStatus | undefined, QuotaStatus | undefined, AccountCatalogStatus | undefined];
+}
+
+interface StatusSources {
+  readonly capacity: { status(): { readonly accounts: readonly AccountStatus[] } };
+  readonly catalog: { readonly accounts: { status(): readonly AccountCatalogStatus[] } };
+  readonly usage: { readonly quota: { status(): readonly QuotaStatus[] } };
+}
+
+export function statusesOf({ capacity, usage, catalog }: StatusSources): AccountStatuses {
+  const health = new Map(capacity.status().accounts.map((status) => [status.account, status]));
+  const quota = new Map(usage.quota.status().map((status) => [status.account, status]));
+  const catalogs = new Map(catalog.accounts.status().map((status) => [status.account, status]));
+  return { of: (account) => [health.get(account), quota.get(account), catalogs.get(account)] };
+}
+
+/** The conditions of these accounts by their ids. */
+export function conditionsOf(accounts: readonly AccountConfig[], sources: StatusSources): ReadonlyMap<string, AccountCondition> {
+  const statuses = statusesOf(sources);
+  return new Map(accounts.map((account) => [account.id, conditionOf(account, ...statuses.of(account.id))]));
+}
+
 /** The condition of the whole account. In addition, single models may be in cooldown. */
 export function conditionOf(
   { visible, paused, max_concurrent }: AccountConfig,

@@ -1,11 +1,9 @@
 // Accounts in the form that tools return: their API, state, load and quota. Addresses, `query` and `headers` are never among them (AA84).
-import type { AccountStatus } from '../accounts/capacity.ts';
 import type { QuotaStatus } from '../accounts/quota/quota-status.ts';
-import type { AccountCatalogStatus } from '../models/catalog/account-catalog.ts';
 import { flag, integer, list, nullable, number, object, oneOf, text, time, type ValueOf } from '../turn/json/field-schemas.ts';
 import { isApiAccount, presetName } from '../turn/provider/api-account.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import { type AccountCondition, CONDITION_TEXT, CONDITIONS } from './account-condition.ts';
+import { type AccountCondition, type AccountStatuses, CONDITION_TEXT, CONDITIONS } from './account-condition.ts';
 import type { OperatorView } from './operator-view.ts';
 import { usedUpAt } from './quota-forecast.ts';
 import { iso, isoOrNull } from './times.ts';
@@ -103,18 +101,6 @@ export const ACCOUNT_ROW = object({
     'Its model list.',
   ),
 });
-
-/** The states of all accounts. They are read once for all rows. */
-export interface AccountStatuses {
-  of(account: string): readonly [AccountStatus | undefined, QuotaStatus | undefined, AccountCatalogStatus | undefined];
-}
-
-export function statusesOf({ services: { capacity, usage, catalog } }: OperatorView): AccountStatuses {
-  const health = new Map(capacity.status().accounts.map((status) => [status.account, status]));
-  const quota = new Map(usage.quota.status().map((status) => [status.account, status]));
-  const catalogs = new Map(catalog.accounts.status().map((status) => [status.account, status]));
-  return { of: (account) => [health.get(account), quota.get(account), catalogs.get(account)] };
-}
 
 export function shownAccount(
   account: AccountConfig,

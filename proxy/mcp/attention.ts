@@ -1,15 +1,16 @@
 // What needs an operator's attention: accounts, Pools and keys that do not work, each with its state and a sentence.
 import { list, nullable, object, oneOf, text, time, type ValueOf } from '../turn/json/field-schemas.ts';
-import type { AccountCondition } from './account-condition.ts';
+import type { PoolConfig } from '../turn/settings.ts';
+import { type AccountCondition, takesTurns } from './account-condition.ts';
 import type { OperatorView } from './operator-view.ts';
-import { isoOrNull } from './times.ts';
+import { iso, isoOrNull } from './times.ts';
 
 const MATTER = object({
   about: oneOf(['account', 'pool', 'key'], 'What it is about.'),
   id: text('Id of the account, Pool or key.'),
   state: oneOf(
-    ['reauth_required', 'out_of_quota', 'challenge_page', 'no_models', 'cooldown', 'no_routable_model', 'expired'],
-    'State of the account as in list_accounts; no_routable_model of a Pool; expired of a key.',
+    ['reauth_required', 'out_of_quota', 'challenge_page', 'no_models', 'cooldown', 'no_routable_model', 'no_account', 'expired'],
+    'State of the account as in list_accounts; no_routable_model of a Pool, or no_account if none of its accounts takes turns; expired of a key.',
   ),
   until: nullable(time('When it ends by itself; null where it does not, or that is not known.')),
   text: text('Its state as a sentence.'),
@@ -26,15 +27,34 @@ export function mattersOf(
   routable: (index: number) => number,
 ): readonly Matter[] {
   const accounts = [...conditions].flatMap(([id, condition]) => accountMatter(id, condition));
-  const pools = view.pools.flatMap(({ id }, index): Matter[] =>
-    routable(index) > 0 ? [] : [{ about: 'pool', id, state: 'no_routable_model', until: null, text: `Pool ${id} can serve no model now` }],
-  );
+  const pools = view.pools.flatMap((pool, index) => poolMatter(pool, conditions, routable(index)));
   const keys = view.keys.flatMap(({ id, status, expires_at }): Matter[] =>
     status === 'active' && expires_at !== undefined && view.now() >= expires_at
       ? [{ about: 'key', id, state: 'expired', until: null, text: `key ${id} has expired` }]
       : [],
   );
-  return [...accounts, ...pools, ...keys];
+  return [...pools, ...accounts, ...keys];
+}
+
+function poolMatter(
+  { id, assignments }: Pick<PoolConfig, 'id' | 'assignments'>,
+  conditions: ReadonlyMap<string, AccountCondition>,
+  models: number,
+): readonly Matter[] {
+  if (models === 0) return [{ about: 'pool', id, state: 'no_routable_model', until: null, text: `Pool ${id} can serve no model now` }];
+  const states = assignments.flatMap(({ account, active, eligible }) => (active && eligible ? (conditions.get(account) ?? []) : []));
+  if (states.some(({ state }) => takesTurns(state))) return [];
+  const ends = states.flatMap(({ until }) => until ?? []);
+  const until = ends.length === 0 ? null : iso(Math.min(...ends));
+  return [
+    {
+      about: 'pool',
+      id,
+      state: 'no_account',
+      until,
+      text: `no account of Pool ${id} takes turns${until === null ? '' : ` until ${until}`}`,
+    },
+  ];
 }
 
 function accountMatter(id: string, { state, until: end, cause }: AccountCondition): readonly Matter[] {

@@ -38,6 +38,7 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
   account_quota_used_ratio: ['gauge', 'account', 'window'],
   account_model_list_failed: ['gauge', 'account', 'cause'],
   account_state: ['gauge', 'account', 'state'],
+  pool_accounts_available: ['gauge', 'pool'],
   rate_remaining_ratio: ['gauge', 'account', 'kind'],
   models_unlisted: ['gauge', 'pool'],
   build_info: ['gauge', 'version', 'node'],
@@ -168,6 +169,7 @@ test('the state and the cooldown of an account are gauges', async () => {
   assert.match(text, /^poolgate_account_state\{account="north",state="active"\} 0$/m);
   assert.match(text, /^poolgate_account_state\{account="south",state="paused"\} 1$/m);
   assert.match(text, /^poolgate_account_cooldown_seconds\{account="north"\} (?:10|9(?:\.\d+)?)$/m);
+  assert.match(text, /^poolgate_pool_accounts_available\{pool="team"\} 0$/m);
 });
 
 test('no text of a client becomes a label', async () => {

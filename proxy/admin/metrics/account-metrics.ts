@@ -1,6 +1,7 @@
-// The metrics of accounts: state, cooldown, attempts in flight, quota.
+// The metrics of accounts: state, cooldown, attempts in flight, quota; and how many of a Pool take turns.
 import type { AccountStatus } from '../../accounts/capacity.ts';
 import { isChallenged } from '../../accounts/health/health-status.ts';
+import { conditionsOf, takesTurns } from '../../mcp/account-condition.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import { unlistedAccounts } from '../replies/unlisted-accounts.ts';
 import type { Metric, Sample } from './metrics-page.ts';
@@ -94,6 +95,21 @@ export function accountMetrics(gateway: AdminTarget): readonly Metric[] {
       help: 'When a quota window of an account resets, Unix seconds',
       labels: ['account', 'window'],
       samples: perWindow(({ resets_at }) => resets_at),
+    },
+    {
+      name: 'pool_accounts_available',
+      type: 'gauge',
+      help: 'Accounts of a Pool that take turns, also those at max_concurrent',
+      labels: ['pool'],
+      samples: () => {
+        const { accounts: all, pools } = gateway.loaded.config;
+        const conditions = conditionsOf(all, gateway.services);
+        const takes = (account: string): boolean => takesTurns(conditions.get(account)?.state ?? 'invisible');
+        return pools.map(({ id, assignments }) => ({
+          labels: { pool: id },
+          value: assignments.filter(({ account, active, eligible }) => active && eligible && takes(account)).length,
+        }));
+      },
     },
     {
       name: 'rate_remaining_ratio',

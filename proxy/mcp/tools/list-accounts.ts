@@ -1,8 +1,8 @@
 // `list_accounts`: the accounts of the operator's Pools, by state, Pool or scarcity.
 import { args, list, name, object, oneOf } from '../../turn/json/field-schemas.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { type AccountCondition, CONDITIONS, conditionOf } from '../account-condition.ts';
-import { ACCOUNT_ROW, type AccountStatuses, shownAccount, statusesOf } from '../account-rows.ts';
+import { type AccountCondition, type AccountStatuses, CONDITIONS, conditionOf, statusesOf } from '../account-condition.ts';
+import { ACCOUNT_ROW, shownAccount } from '../account-rows.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
 import { tool } from '../tool.ts';
@@ -26,7 +26,7 @@ export const listAccounts = tool({
   }),
   output: object({ accounts: list('In the order that was asked for.', ACCOUNT_ROW), ...NEXT_CURSOR }),
   run({ id: named, pool, state, order, ...page }, view) {
-    const states = statusesOf(view);
+    const states = statusesOf(view.services);
     const found = view.accounts
       .filter((account) => (named === undefined || account.id === named) && (pool === undefined || isIn(pool, account.id, view)))
       .map((account) => ({ account, condition: conditionOf(account, ...states.of(account.id)) }))

@@ -1,7 +1,7 @@
 // `service_status`: whether the gateway and the operator's Pools work, and what needs an operator.
 import type { RequestOutcome } from '../../../store/store.ts';
 import { args, counts, flag, integer, list, nullable, object, text, time, type ValueOf } from '../../turn/json/field-schemas.ts';
-import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
+import { CONDITION_TEXT, CONDITIONS, conditionsOf } from '../account-condition.ts';
 import { MATTERS, mattersOf } from '../attention.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { iso, isoOrNull } from '../times.ts';
@@ -72,7 +72,7 @@ export const serviceStatus = tool({
   async run(_input, view) {
     const { process, services } = view;
     const at = view.now();
-    const conditions = new Map(accountConditions(view));
+    const conditions = conditionsOf(view.accounts, view.services);
     const count = (state: string): number => [...conditions.values()].filter((condition) => condition.state === state).length;
     const states = CONDITIONS.map((state) => [state, count(state)] as const).filter(([, number]) => number > 0);
     const { admission } = view.settings;
@@ -108,16 +108,6 @@ export const serviceStatus = tool({
     };
   },
 });
-
-function accountConditions({ accounts, services }: OperatorView): [string, ReturnType<typeof conditionOf>][] {
-  const health = new Map(services.capacity.status().accounts.map((status) => [status.account, status]));
-  const quota = new Map(services.usage.quota.status().map((status) => [status.account, status]));
-  const catalogs = new Map(services.catalog.accounts.status().map((status) => [status.account, status]));
-  return accounts.map((account) => {
-    const { id } = account;
-    return [id, conditionOf(account, health.get(id), quota.get(id), catalogs.get(id))];
-  });
-}
 
 const routableModels = ({ pools, services }: OperatorView, index: number): number => {
   const pool = pools[index];

@@ -58,6 +58,25 @@ test('service_status has the time, the Pools, what needs an operator, and how th
   assert.deepEqual(mcp, { class: 'mcp', running: 1, max_running: 64, waiting: 0, max_waiting: 64 });
 });
 
+test('service_status names a Pool none of whose accounts takes turns first, with the time until the first one does', async () => {
+  await using other = await startGateway({
+    config: (draft) => {
+      withOperator(draft);
+      draft.pools[0].assignments = [{ account: 'north' }];
+    },
+  });
+  other.upstream.next('north', 'refuse 429 usage_limit_reached resets 600');
+  await other.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } });
+  const { attention, matters } = await call(other, 'service_status');
+  const { until } = matters[1];
+  assert.deepEqual(attention, [`no account of Pool team takes turns until ${until}`, `account north is out of quota until ${until}`]);
+  assert.deepEqual([matters[0].about, matters[0].id, matters[0].state, matters[0].until], ['pool', 'team', 'no_account', until]);
+  await other.reconfigure((draft) => {
+    draft.pools[0].assignments.push({ account: 'south' });
+  });
+  assert.deepEqual((await call(other, 'service_status')).attention, [attention[1]]);
+});
+
 test('list_pools has the settings of a Pool and the numbers of its keys, accounts and models', async () => {
   const { pools, next_cursor } = await call(gate, 'list_pools', { id: 'team' });
   assert.equal(next_cursor, null);
