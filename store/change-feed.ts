@@ -62,15 +62,17 @@ export class ChangeFeed {
     this.#cancel();
   }
 
-  /** Reads and delivers the changes once. @returns false if the store or a listener failed */
+  /** Reads and delivers all changes. @returns false if the store or a listener failed */
   async poll(): Promise<boolean> {
-    const read = await this.#options.changes.since(this.#cursor).catch(() => undefined);
-    if (!read) return false;
     let succeeded = true;
-    // In order, because a listener builds on what the earlier ones refreshed.
-    for (const listening of this.#listeners) succeeded = (await deliver(listening, read.changes)) && succeeded;
-    this.#cursor = read.cursor;
-    return succeeded;
+    for (;;) {
+      const read = await this.#options.changes.since(this.#cursor).catch(() => undefined);
+      if (!read) return false;
+      // In order, because a listener builds on what the earlier ones refreshed.
+      for (const listening of this.#listeners) succeeded = (await deliver(listening, read.changes)) && succeeded;
+      this.#cursor = read.cursor;
+      if (!read.hasMore || this.#stopped) return succeeded;
+    }
   }
 
   /** Polls again if a change was written during a poll, because that poll may have missed it. */

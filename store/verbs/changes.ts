@@ -21,10 +21,18 @@ export interface Changes {
   readonly cursor: number;
   /** Each changed row once per writer, in the order of the last writes. */
   readonly changes: readonly Change[];
+  /** Present if the next read has further changes that are already written. */
+  readonly hasMore?: true;
 }
 
 /** How long changes are kept. A process that reads more rarely has to load the tables again. */
 export const CHANGES_KEPT_MS = 86_400_000;
+
+/**
+ * The most rows of one read. A node that could not read for an hour finds some hundred thousand: one statement for all of them would reach
+ * its deadline each time. More rows than one batch has, because a read ends between two batches.
+ */
+const MOST_ROWS = 5_000;
 
 export interface ChangesVerbs {
   /** The cursor after all writes so far. Take it before loading the tables. */
@@ -53,9 +61,12 @@ export function changesVerbs(driver: Driver, writer: string): ChangesVerbs {
       // A database that has lost its last transactions, as after a failover to a standby or from a backup, uses their versions again.
       const from = next < cursor ? 0 : cursor;
       // A row that changed between the two reads has a version above `next`. It is returned now, and by the next read again.
-      const sql = `SELECT ${table.columns.join(', ')} FROM ${table.name} WHERE version > $1 AND writer <> $2 ORDER BY version`;
-      const rows = (await driver.query(sql, [from, writer])).map(table.decode);
-      return { cursor: next, changes: rows.map(changeOf) };
+      const after = `SELECT ${table.columns.join(', ')} FROM ${table.name} WHERE version > $1 AND writer <> $2`;
+      const rows = (await driver.query(`${after} ORDER BY version LIMIT ${MOST_ROWS}`, [from, writer])).map(table.decode);
+      const last = rows.at(-1);
+      if (!last || rows.length < MOST_ROWS) return { cursor: next, changes: rows.map(changeOf) };
+      const whole = rows.filter(({ version }) => version < last.version);
+      return { cursor: last.version - 1, changes: whole.map(changeOf), hasMore: true };
     },
   };
 }

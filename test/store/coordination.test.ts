@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { ChangeFeed } from '../../store/change-feed.ts';
 import { StoreError } from '../../store/errors.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { PATIENCE_MS } from '../support/until.ts';
@@ -156,6 +157,21 @@ for (const adapter of adapters) {
         changes.map(({ key }) => key),
         [['north']],
       );
+    });
+
+    test('are read in parts where there are many, each once', async (context) => {
+      const { one, other } = await openTwo(context);
+      const cursor = await other.changes.cursor();
+      const hashes = Array.from({ length: 12_000 }, (_, n) => `pin-${n}`);
+      await Promise.all(hashes.map((hash) => one.pins.move(pinRow({ hash }))));
+      const feed = new ChangeFeed({ changes: other.changes, after: () => () => undefined });
+      const parts: (readonly unknown[])[] = [];
+      feed.on('pins', (keys) => void parts.push(keys.map(([hash]) => hash)));
+      assert.ok(await feed.poll());
+      assert.deepEqual(parts.flat().toSorted(), hashes.toSorted());
+      assert.ok(parts.every(({ length }) => length <= 5_000));
+      assert.equal((await other.changes.since(cursor)).hasMore, true);
+      assert.equal((await other.changes.since(await other.changes.cursor())).hasMore, undefined);
     });
 
     test('are purged after a day', async (context) => {
