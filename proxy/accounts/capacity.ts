@@ -119,8 +119,7 @@ export class Capacity {
 
   /** Applies the refusals of static bearers that another process has recorded. */
   adoptRefusal(row: CredentialRow): void {
-    this.#credentials.adopt(row);
-    this.health.refresh([row.account]);
+    this.health.refresh([this.#credentials.adopt(row)]);
   }
 
   /** Reads the rows that another process wrote. @param keys account and model, as the change feed reports them */

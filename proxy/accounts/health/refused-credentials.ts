@@ -2,6 +2,14 @@
 import { hash } from 'node:crypto';
 import type { CredentialRow, Store } from '../../../store/store.ts';
 
+/**
+ * Begins the name of a refusal in the store. No account has such a name, so that a refusal does not replace the login that an account had
+ * before its static bearer.
+ */
+const BEARER = 'bearer/';
+
+const accountOf = (name: string): string => (name.startsWith(BEARER) ? name.slice(BEARER.length) : name);
+
 export class RefusedCredentials {
   readonly #store: Pick<Store['credentials'], 'load' | 'save'>;
   readonly #now: () => number;
@@ -14,12 +22,15 @@ export class RefusedCredentials {
   }
 
   async load(): Promise<void> {
-    for (const row of await this.#store.load().catch(() => [])) this.adopt(row);
+    const rows = await this.#store.load().catch(() => []);
+    for (const row of rows.toSorted((one, other) => one.updated_at - other.updated_at)) this.adopt(row);
   }
 
-  /** Takes over a refusal that another process recorded. */
-  adopt({ account, imported, sealed }: Pick<CredentialRow, 'account' | 'imported' | 'sealed'>): void {
+  /** Takes over a refusal that another process recorded. @returns the account */
+  adopt({ account: name, imported, sealed }: Pick<CredentialRow, 'account' | 'imported' | 'sealed'>): string {
+    const account = accountOf(name);
     if (sealed === null) this.#refused.set(account, imported);
+    return account;
   }
 
   /** @param bearers account id to its configured static bearer */
@@ -37,7 +48,7 @@ export class RefusedCredentials {
     const imported = this.#digestOf(account);
     if (imported === undefined) return;
     this.#refused.set(account, imported);
-    void this.#store.save({ account, imported, sealed: null, updated_at: this.#now() }).catch(() => undefined);
+    void this.#store.save({ account: BEARER + account, imported, sealed: null, updated_at: this.#now() }).catch(() => undefined);
   }
 
   /** Whether the configured bearer differs from the refused one. */
