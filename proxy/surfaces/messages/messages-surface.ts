@@ -63,7 +63,8 @@ export const messagesSurface = surface<MessagesRequest>({
 
   /** The event of a failure. The sink adds the form of the error. */
   failureEvent(_data, failure, known) {
-    return { type: 'error', error: { ...publicError(shownError(failure), known), type: failureType(failure) } };
+    const resets = failure.resetsAt === undefined ? {} : { resets_at: failure.resetsAt };
+    return { type: 'error', error: { ...publicError(shownError(failure), known), type: failureType(failure), ...resets } };
   },
 });
 

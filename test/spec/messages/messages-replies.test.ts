@@ -374,6 +374,17 @@ describe('[AM13] [AM16] [AM58] a reply that fails', () => {
     assert.equal(events.filter(({ type }) => type === 'message_delta' || type === 'message_stop').length, 0);
   });
 
+  test('[AM10] [AM12] after it, a quota that ends says when it is free again', async () => {
+    const resets_at = Math.floor(Date.now() / 1_000) + 7_200;
+    const error = { type: 'usage_limit_reached', code: 'usage_limit_reached', message: 'The usage limit has been reached.', resets_at };
+    await using own = await startGateway({ upstream: { accounts: ['north'], strict: false } });
+    own.upstream.next('north', replyEvents([CREATED, text(0, 'a'), { type: 'error', error }]));
+    const { text: body } = await own.send(MESSAGES, { body: ask({ stream: true }) });
+    const last = eventsOf(body).at(-1)?.data as Data;
+    assert.deepEqual([last.type, last.error.type, last.error.details.resets_at], ['error', 'rate_limit_error', resets_at]);
+    assert.match(last.error.message, /resets at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.$/);
+  });
+
   test('one that dies is an api_error', async () => {
     gate.upstream.next(
       'north',

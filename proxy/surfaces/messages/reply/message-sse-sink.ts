@@ -9,7 +9,7 @@ import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { StreamedTurn } from '../../../turn/surface.ts';
 import type { Event, Outcome } from '../../../turn/turn.ts';
 import { estimatedTokens } from '../message-tokens.ts';
-import { failedStream, isTooLong, streamError, tooLong } from '../messages-error.ts';
+import { failedStream, isTooLong, outOfQuota, streamError, tooLong } from '../messages-error.ts';
 import type { MessagesRequest } from '../request/decode.ts';
 import type { BlockOutput, TextDelta } from './block-writer.ts';
 import { MESSAGE_EVENTS, MessageEvents } from './message-events.ts';
@@ -114,10 +114,15 @@ export class MessageSseSink extends KeepaliveSseSink implements BlockOutput {
   }
 
   #failed(error: ErrorBody): JsonObject {
+    const message = this.#sentence(error);
+    return failedStream(message === undefined ? error : { ...error, message, param: null }, this.turn.id);
+  }
+
+  /** The sentence that replaces the message of an error on which clients act; undefined for any other error. */
+  #sentence({ code, message, resets_at }: ErrorBody): string | undefined {
     const request = this.#request;
-    const tokens = request.tokens ?? estimatedTokens(request);
-    const stated = isTooLong(error.code) ? { ...error, message: tooLong(tokens, this.turn.model?.window), param: null } : error;
-    return failedStream(stated, this.turn.id);
+    if (isTooLong(code)) return tooLong(request.tokens ?? estimatedTokens(request), this.turn.model?.window);
+    return code === 'usage_limit_reached' && resets_at !== undefined ? outOfQuota(message, resets_at) : undefined;
   }
 
   /** @param error the event to send */
