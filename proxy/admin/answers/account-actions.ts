@@ -27,7 +27,7 @@ export const accountActions = (gateway: AdminTarget): readonly Endpoint[] => [
     ofFile: true,
     reply: ACCOUNT_ACTION,
     refuses: [404, 409, 422],
-    answer: ({ asker, path: { id = '' } }) => relogin(gateway, asker, accountFor(gateway, asker, id)),
+    answer: ({ asker, path: { id = '' } }) => relogin(gateway, asker, id),
   }),
 ];
 
@@ -43,15 +43,17 @@ function restore(gateway: AdminTarget, asker: Asker, { id }: AccountConfig): Pro
 }
 
 /** Reads the account's credential again, and ends the need for another login. @throws ConfigError if the file has errors */
-async function relogin(gateway: AdminTarget, { actor }: Asker, account: AccountConfig): Promise<AccountActionReply> {
-  const { id } = account;
-  const before = healthOf(gateway, id);
-  const credential = await readCredential(gateway, account, actor);
-  const refusal = REFUSALS[credential]?.(id);
+async function relogin(gateway: AdminTarget, asker: Asker, id: string): Promise<AccountActionReply> {
+  const { actor } = asker;
+  const before = healthOf(gateway, accountFor(gateway, asker, id).id);
+  const read = await readCredential(gateway, id, actor);
+  const refusal = REFUSALS[read]?.(id);
   if (refusal !== undefined) throw new ApiRefusal(409, refusal);
   const ended = before?.status === 'reauth_required' ? stateFields(before) : [];
   if (ended.length > 0) gateway.services.capacity.health.reset(id);
-  const found = credential === 'imported' ? 'imported' : account.credential ? 'unchanged' : null;
+  // Looked up again, because the file that was read may no longer have the credential.
+  const { credential } = accountFor(gateway, asker, id);
+  const found = !credential ? null : read === 'imported' ? 'imported' : 'unchanged';
   const imported = found === 'imported' ? [{ path: `accounts[${id}].credential`, from: '(changed)', to: '(changed)' }] : [];
   return done(gateway, { actor, action: 'account.relogin' }, { account: id, credential: found, fields: [...imported, ...ended] });
 }
@@ -68,7 +70,7 @@ const REFUSALS: Readonly<Partial<Record<Relogin, (id: string) => string>>> = {
 /** @throws ConfigError if the configuration file has errors, because a static bearer is read together with it */
 async function readCredential(
   { follower, services: { credentials } }: AdminTarget,
-  { id }: AccountConfig,
+  id: string,
   actor: string,
 ): Promise<Relogin> {
   const read = credentials.relogin(id);

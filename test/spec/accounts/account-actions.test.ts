@@ -200,6 +200,24 @@ test('[S9] account relogin of an account without a credential says that it has n
   assert.equal(JSON.parse((await program.poolgate('account', 'relogin', 'north', '--json')).out).credential, null);
 });
 
+test('[S9] account relogin of an account whose credential was just removed says that it has none', async () => {
+  await using program = await startProgram({
+    here: true,
+    config: (draft) => {
+      const [{ id, base_url }] = draft.accounts;
+      draft.accounts[0] = { id, base_url, api: 'responses', credential: { bearer: { env: 'BEARER_NORTH' } } };
+    },
+  });
+  const path = join(program.folder, 'config.yaml');
+  const text = readFileSync(path, 'utf8');
+  const without = text.replace(/credential:\s+bearer:\s+env: BEARER_NORTH/, 'credential: none');
+  assert.notEqual(without, text);
+  writeFileSync(path, without);
+  const { code, out, err } = await program.poolgate('account', 'relogin', 'north');
+  assert.deepEqual([code, err], [0, '']);
+  assert.match(out, /^account 'north' has no credential; if its provider demands one, add it to the file\n/);
+});
+
 test('[S9] account relogin of an OAuth account imports its tokens file, and asks again for a login that was unlocked', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-relogin-'));
   const file = join(folder, 'north.json');
