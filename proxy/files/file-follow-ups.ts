@@ -1,10 +1,10 @@
 // What follows requests for files: the row with the file's account, the upload of its bytes, and its finalisation.
 import type { FileRow } from '../../store/store.ts';
-import type { FollowedAnswer, FollowUp, FollowUps } from '../dispatch/follow-up.ts';
-import { Refusal } from '../turn/errors/refusal.ts';
+import { FailedFollowUp, type FollowedAnswer, type FollowUp, type FollowUps } from '../dispatch/follow-up.ts';
 import { asString, type JsonObject } from '../turn/json/json.ts';
 import { fileType } from '../turn/json/media-type.ts';
 import type { ProviderFiles } from '../turn/provider/reads.ts';
+import type { UpstreamErrorClass } from '../turn/turn.ts';
 import { fileObject } from './file-object.ts';
 import type { Files } from './files.ts';
 import type { Finalisation, Finalising } from './finalisation.ts';
@@ -39,7 +39,7 @@ async function finished(followed: FollowedAnswer, { files, finalisation }: FileF
   const fileId = turn.params.file_id ?? '';
   const { upload } = filesOf(followed);
   if (!upload) return answer;
-  const last = await finalisation.finalise(finalising(followed, upload, fileId), answer).catch(failed(followed));
+  const last = await finalisation.finalise(finalising(followed, upload, fileId), answer).catch(failed);
   const row = await files.read(turn.pool.id, fileId);
   if (row) await files.save(finalisedRow(row, last, followed));
   return last;
@@ -58,10 +58,12 @@ async function uploaded(followed: FollowedAnswer, { files, finalisation }: FileF
     return fileObject(whole);
   }
   await sendBytes(followed, upload);
-  const last = await finalisation.finalise(finalising(followed, upload, row.id)).catch(failed(followed));
+  const last = await finalisation.finalise(finalising(followed, upload, row.id)).catch(failed);
   const status = upload.finalisedOf(last);
-  if (status === 'retry') throw new Refusal('upstream_timeout', { message: 'The provider took too long to process the file.' });
-  if (status !== 'success') throw upstreamError(followed, 'upstream_refusal');
+  if (status === 'retry') {
+    throw new FailedFollowUp('upstream_timeout', 'upstream_timeout', { message: 'The provider took too long to process the file.' });
+  }
+  if (status !== 'success') throw upstreamError('upstream_refusal');
   const whole = finalisedRow(row, last, followed);
   await files.save(whole);
   return fileObject(whole);
@@ -87,18 +89,18 @@ async function sendBytes(followed: FollowedAnswer, upload: Upload): Promise<void
   const written = upload.targetOf(answer);
   const route = URL.canParse(written) ? upstream.routeTo(written) : undefined;
   const target = await uploadTarget(written, upstream.url, { isProxied: route?.isProxied ?? false });
-  if (!target) throw upstreamError(followed, 'upstream_malformed');
+  if (!target) throw upstreamError('upstream_malformed');
   const { connectMs, firstByteMs: ms } = upstream.timeouts;
   const sent = { bytes: file.bytes, type: fileType(file.mediaType), connectMs, ms, signal, route };
-  const status = await uploadBytes(target, sent).catch(failed(followed));
-  if (status < 200 || status >= 300) throw upstreamError(followed, 'upstream_status');
+  const status = await uploadBytes(target, sent).catch(failed);
+  if (status < 200 || status >= 300) throw upstreamError('upstream_status');
 }
 
 /** @throws Refusal `upstream_error` if the account's id for the file cannot be used */
 function newRow(followed: FollowedAnswer): FileRow {
   const { turn, account, work, answer } = followed;
   const id = filesOf(followed).idOf(answer);
-  if (id === undefined) throw upstreamError(followed, 'upstream_malformed');
+  if (id === undefined) throw upstreamError('upstream_malformed');
   const { file_name, file_size, use_case } = work.body;
   const created_at = turn.wallTime();
   return {
@@ -123,17 +125,9 @@ function finalisedRow(row: FileRow, answer: JsonObject, followed: FollowedAnswer
 }
 
 /** Only the kind of the error is reported, because a network error may repeat the address. */
-const failed =
-  (followed: FollowedAnswer) =>
-  (thrown: unknown): never => {
-    throw thrown instanceof Error && thrown.name === 'TimeoutError'
-      ? upstreamError(followed, 'upstream_timeout')
-      : upstreamError(followed, 'upstream_network');
-  };
-
-type Why = 'upstream_timeout' | 'upstream_network' | 'upstream_malformed' | 'upstream_status' | 'upstream_refusal';
-
-function upstreamError({ turn }: FollowedAnswer, why: Why): Refusal {
-  turn.note('error_class', why);
-  return new Refusal(why === 'upstream_timeout' ? 'upstream_timeout' : 'upstream_error');
+function failed(thrown: unknown): never {
+  throw upstreamError(thrown instanceof Error && thrown.name === 'TimeoutError' ? 'upstream_timeout' : 'upstream_network');
 }
+
+const upstreamError = (why: UpstreamErrorClass): FailedFollowUp =>
+  new FailedFollowUp(why === 'upstream_timeout' ? why : 'upstream_error', why);

@@ -62,7 +62,7 @@ export type Verdict =
       readonly kind: 'refused';
       readonly refusal: Refusal;
       readonly outcome?: OutcomeKind;
-      /** Set if the account's answer was not valid. It does not count against the account (Q5). */
+      /** Set if the account's answer was not valid, or a request that followed it failed. It does not count against the account (Q5). */
       readonly errorClass?: UpstreamErrorClass | undefined;
       readonly failure?: Failure | undefined;
     }

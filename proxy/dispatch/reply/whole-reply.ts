@@ -14,6 +14,7 @@ import { replyText } from '../../turn/reply/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
 import type { ByteReader } from '../../upstream/carriers/carrier.ts';
 import type { Client } from '../client.ts';
+import { FailedFollowUp } from '../follow-up.ts';
 import { failureIn, isFailure, verdictOnAnswer } from './checked-answer.ts';
 import type { CloseReply, ReplyContext } from './reply-context.ts';
 
@@ -201,7 +202,8 @@ export class WholeReply implements ByteReader {
         .then((answer) => context.settle(verdictOnAnswer(answer, answer === json ? text : JSON.stringify(answer), reply)))
         .catch((thrown: unknown) => {
           if (!(thrown instanceof Refusal)) turn.fault(thrown);
-          context.settle({ kind: 'refused', refusal: refusalOf(thrown) });
+          const errorClass = thrown instanceof FailedFollowUp ? thrown.errorClass : undefined;
+          context.settle({ kind: 'refused', refusal: refusalOf(thrown), errorClass });
         });
     }
   }

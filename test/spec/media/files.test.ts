@@ -321,17 +321,21 @@ describe('the upload address', () => {
       elsewhere += 1;
       response.end();
     });
-    for (const answer of [
-      (response: import('node:http').ServerResponse) => response.writeHead(307, { location: target.url }).end(),
-      (response: import('node:http').ServerResponse) => response.writeHead(500).end('no'),
-      (response: import('node:http').ServerResponse) => response.socket?.destroy(),
-      (response: import('node:http').ServerResponse) => response.socket?.resetAndDestroy(),
-    ]) {
+    type Answer = (response: import('node:http').ServerResponse) => unknown;
+    const answers: readonly (readonly [Answer, string])[] = [
+      [(response) => response.writeHead(307, { location: target.url }).end(), 'upstream_status'],
+      [(response) => response.writeHead(500).end('no'), 'upstream_status'],
+      [(response) => response.socket?.destroy(), 'upstream_network'],
+      [(response) => response.socket?.resetAndDestroy(), 'upstream_network'],
+    ];
+    for (const [answer, errorClass] of answers) {
       await using service = await uploadService((_request, response) => void answer(response));
       gate.upstream.nextOn('north', FILES, created(`${service.url}/put?signature=secret`));
       const { status, json, headers } = await upload(gate);
       assert.deepEqual([status, json.error.code], [502, 'upstream_error']);
-      assert.equal((await gate.row({ headers }))?.outcome, 'failed');
+      const row = await gate.row({ headers });
+      const [attempt] = await gate.attempts(row?.id ?? '');
+      assert.deepEqual([row?.outcome, row?.error_class, attempt?.error_class], ['failed', errorClass, errorClass]);
     }
     assert.equal(elsewhere, 0, 'no redirect is followed');
     assert.equal((await gate.send('/v1/files/file_by_script')).status, 404);
