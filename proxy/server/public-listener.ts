@@ -112,7 +112,8 @@ export class PublicListener {
     const stopped = Promise.withResolvers<void>();
     let cut = 0;
     let timer = setTimeout(() => {
-      cut = this.#runner.running.count;
+      // The turns of forwarded clients go on at their node.
+      cut = this.#runner.running.count - this.websockets.forwarded;
       for (const connection of this.#connections) connection.stop();
       this.websockets.stopTurns();
       timer = setTimeout(() => {

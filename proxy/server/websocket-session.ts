@@ -86,6 +86,11 @@ export class WebsocketSession {
     return this.connection.heldBytes + (this.#forwarding?.heldBytes ?? 0);
   }
 
+  /** Whether the turns run at another node. */
+  get isForwarded(): boolean {
+    return this.#forwarding !== undefined;
+  }
+
   /** The client of the turn that runs here. */
   get client(): FrameClient | undefined {
     return this.#client;

@@ -66,6 +66,11 @@ export class Websockets {
     return this.#natives.owners?.count ?? 0;
   }
 
+  /** The number of websockets whose turns run at another node. */
+  get forwarded(): number {
+    return [...this.#sessions.values()].filter(({ isForwarded }) => isForwarded).length;
+  }
+
   /** Accepts an upgrade, or refuses it and ends the connection. */
   accept(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const { current, host, overload, support } = this.#options;

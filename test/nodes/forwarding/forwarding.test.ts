@@ -168,6 +168,11 @@ test('[Q28] [Q29] the end of the drain of b ends a forwarded websocket with 1001
   const stopping = b.stop();
   assert.deepEqual(await socket.closed, { code: 1001, reason: 'the gateway stops' });
   await stopping;
+  assert.deepEqual(
+    b.logged.filter((line) => line.includes('turns_cut')),
+    [],
+    'the turn goes on at a',
+  );
   await until('the turn without its client', () => (a.count('turns_detached') === 2 ? true : undefined));
   using again = await openSession(a);
   again.send(turnFrame('t1', QUESTION));
