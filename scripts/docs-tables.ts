@@ -15,7 +15,7 @@ import { ADAPTED } from '../proxy/turn/provider/adapted.ts';
 import { PRESETS, type PresetName, presetOf } from '../proxy/turn/provider/presets.ts';
 import { NO_QUIRKS, QUIRKS } from '../proxy/turn/provider/quirks.ts';
 
-/** The table of settings, in the order of the file. `[]` stands for each row of a list, `*` for each name of a mapping. */
+/** The table of settings, in the order of the file. `[]` means each row of a list, `*` each name of a mapping. */
 function settingsTable(): string {
   const head = ['| Setting | Value | Default | |', '| --- | --- | --- | --- |'];
   return [...head, ...[...settings()].map(line)].join('\n');

@@ -40,7 +40,7 @@ function nameIn(segment: string): string {
   }
 }
 
-/** The models of a list, followed by the aliases without a star that stand for one of them. */
+/** The models of a list, followed by their aliases, except for aliases with a star. */
 export function withAliases(models: readonly NamedModel[], { pool }: Pick<LiveTurn, 'pool'>): readonly NamedModel[] {
   const aliases = Object.entries(pool.aliases ?? {}).flatMap(([id, target]) => {
     const model = id.includes('*') || models.some((one) => one.id === id) ? undefined : models.find((one) => one.id === target);

@@ -15,7 +15,7 @@ export interface ExplainedChoice {
   readonly waits?: boolean;
 }
 
-const NOBODY = { account: null, tied: [], reason: null } as const satisfies Partial<ExplainedChoice>;
+const NO_ACCOUNT = { account: null, tied: [], reason: null } as const satisfies Partial<ExplainedChoice>;
 
 /** Undefined if the choice is unknown: without the running gateway, without a model, or for a model that is not in the Pool. */
 export function explainChoice(facts: Facts): ExplainedChoice | undefined {
@@ -25,7 +25,7 @@ export function explainChoice(facts: Facts): ExplainedChoice | undefined {
   const bound = sources.find(({ account }) => account === preview?.hard);
   if (preview?.hard !== undefined && bound?.standing?.availability !== 'available') {
     const why = `it must go to ${preview.hard}, whose response it continues or that has its files: ${bound?.standing?.availability ?? 'it cannot take it'}`;
-    return { ...NOBODY, why };
+    return { ...NO_ACCOUNT, why };
   }
   if (bound) return { account: bound.account, tied: [], reason: 'hard_pin', why: 'it continues a response of it, or has files there' };
   const pinned = sources.find(({ account }) => account === session?.account);
@@ -39,7 +39,7 @@ export function explainChoice(facts: Facts): ExplainedChoice | undefined {
     const why = busy
       ? 'every account that could take it is at its max_concurrent: the turn waits for one'
       : `no account can take it: ${refusalText(facts, sources)}`;
-    return { ...NOBODY, ...(busy && { waits: true }), why: `${left}${why}` };
+    return { ...NO_ACCOUNT, ...(busy && { waits: true }), why: `${left}${why}` };
   }
   const among = tied.length > 0 ? `${pool.strategy} scores ${tied.length + 1} accounts the same` : `${pool.strategy} scores it highest`;
   // Only the body of a turn shows which conversation it continues.

@@ -28,7 +28,7 @@ export interface ExplainedTurn {
   readonly pool: string;
   readonly key: string | null;
   readonly model: string | null;
-  /** The alias that stands for the model (AM69); null for an exposed id. */
+  /** The alias of the model (AM69); null for an exposed id. */
   readonly alias: string | null;
   /** The refusal before an account is chosen, such as `403 model_not_allowed: …`. Null if none is known. */
   readonly refused: string | null;
@@ -105,7 +105,7 @@ interface Explained extends ExplainSources {
   readonly key: KeyConfig | undefined;
 }
 
-/** @param asked the name that the client sends @param model the exposed id that it stands for */
+/** @param asked the name that the client sends @param model its exposed id */
 async function linkedTurn(explained: Explained, asked: string | undefined, model: string | undefined): Promise<LinkedTurn> {
   const { config, route, question, pool, key, live, previews, providerOf, now } = explained;
   const { session, body } = question;
@@ -136,7 +136,7 @@ const namesModel = ({ kind }: Route): boolean => dispatchedKind(kind)?.model ===
 
 const UNNAMED = { id: undefined, alias: undefined };
 
-/** The exposed id that a name stands for. Without the running gateway only the targets of aliases are known to be exposed. */
+/** The exposed id of a name. Without the running gateway only the targets of aliases are known to be exposed. */
 function modelNamed(
   name: string,
   {

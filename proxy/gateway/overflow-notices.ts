@@ -40,7 +40,7 @@ export class OverflowNotices {
     const name = `overflow/used/${pool}/${tier}`;
     if (!this.#isDue(name, RENEW_MS)) return;
     void this.#use(name).then((first) => {
-      if (first) this.#tell('overflow.used', pool, [{ path: `pools[${pool}].assignments[].tier`, from: null, to: tier }], { pool, tier });
+      if (first) this.#notify('overflow.used', pool, [{ path: `pools[${pool}].assignments[].tier`, from: null, to: tier }], { pool, tier });
     });
   }
 
@@ -57,7 +57,7 @@ export class OverflowNotices {
       const place = tier === undefined ? 'overflow' : `overflow.tiers.${tier}`;
       const field = { path: `pools[${pool.id}].${place}.usd_per_${window}`, from: null, to: 'spent' };
       if (first)
-        this.#tell('overflow.spent', pool.id, [field], {
+        this.#notify('overflow.spent', pool.id, [field], {
           pool: pool.id,
           tier: tier ?? 'all',
           window,
@@ -98,7 +98,7 @@ export class OverflowNotices {
     }
   }
 
-  #tell(
+  #notify(
     action: 'overflow.used' | 'overflow.spent',
     pool: string,
     fields: readonly { readonly path: string; readonly from: null; readonly to: string | number }[],

@@ -1,7 +1,7 @@
 // Refusals that providers state only in text. Clients and gateways read these sentences, so a recording keeps them.
 
 /**
- * A provider's sentence, in which `%` stands for a name. Sources: the specification of the wire formats, openai/codex, and public threads
+ * A provider's sentence, in which `%` replaces a name. Sources: the specification of the wire formats, openai/codex, and public threads
  * about each sentence.
  */
 const SENTENCES: readonly string[] = [

@@ -38,7 +38,7 @@ export interface SimulatedEndpoint {
   readonly withFaults?: (answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm) => SimulatedAnswer;
 }
 
-/** The rows by endpoint key. A `*` in a path stands for any one segment. */
+/** The rows by endpoint key. A `*` in a path matches any one segment. */
 export class Endpoints {
   readonly #exact: ReadonlyMap<string, SimulatedEndpoint>;
   readonly #patterns: readonly (readonly [RegExp, SimulatedEndpoint])[];

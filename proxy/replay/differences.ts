@@ -7,7 +7,7 @@ export interface Difference {
   /** `request` to the account, or `answer` to the client. */
   readonly side: 'request' | 'answer';
   /**
-   * The place: `header accept`, `body input.*.role`, `event response.created response.model`, `status`. `*` stands for a position in a
+   * The place: `header accept`, `body input.*.role`, `event response.created response.model`, `status`. `*` replaces a position in a
    * list.
    */
   readonly place: string;

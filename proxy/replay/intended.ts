@@ -103,7 +103,7 @@ const INTENDED: readonly Intended[] = [
     place: /^(body|event response\.create)(\.reasoning)?$/,
     kinds: ['order'],
     clause: 'F1.4',
-    why: 'members that rules set stand at the end',
+    why: 'members that rules set come last',
   },
   {
     side: 'request',

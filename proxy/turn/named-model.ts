@@ -1,6 +1,6 @@
 // Resolves the names of models that clients send: an exposed id, an alias, or the alias whose star matches (AM20, AM21).
 
-/** `claude-*` stands for every name that begins so; `*` for every name. */
+/** `claude-*` matches every name that begins with `claude-`, and `*` every name. */
 export type Aliases = Readonly<Record<string, string>>;
 
 export interface ResolvedName {

@@ -16,7 +16,7 @@ export const modelAlias = rule({
     body.model = resolveName(name, pool.aliases ?? {}, isExposed)?.id ?? (withoutMarks(name) || name);
   },
   explain({ asked, model }) {
-    return asked === undefined || model === undefined || asked === model ? undefined : `${asked} stands for ${model}`;
+    return asked === undefined || model === undefined || asked === model ? undefined : `${asked} is an alias of ${model}`;
   },
 });
 

@@ -124,7 +124,7 @@ export class BatchLoop {
     for (const entry of entries) this.#settled(entry, failure);
   }
 
-  /** Tells the callers that wait for an entry. */
+  /** Resolves the promises of callers that wait for an entry. */
   #settled({ settled, isUrgent }: Entry, failure: StoreError | undefined): void {
     if (isUrgent) this.#awaited--;
     if (failure) settled?.reject(failure);

@@ -27,7 +27,7 @@ const failure = ({ name, nesting }: Begun, durationMs: number, error: TestError)
 /** Prints the text of an error unchanged. */
 const asIs = (text: unknown) => ({ [inspect.custom]: () => text });
 
-/** The event as the report prints it; the test that stands for a file has no file name. */
+/** The event as the report prints it; the test that represents a file has no file name. */
 function readable(event: Result): object {
   const { file, ...data } = event.data;
   const error = errorOf(event);

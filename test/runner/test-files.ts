@@ -58,7 +58,7 @@ export class TestFiles {
     this.#root = root;
   }
 
-  /** @param patterns of files; a folder stands for its test files */
+  /** @param patterns of files; a folder means its test files */
   named(patterns: readonly string[]): readonly string[] {
     const found = patterns.flatMap((pattern) => globSync([pattern, `${pattern}/**/*.test.ts`], { cwd: this.#root }));
     return [...new Set(found)].filter((name) => name.endsWith('.ts'));

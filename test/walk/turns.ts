@@ -16,7 +16,7 @@ export interface WalkedTurn extends Traced {
 export const TURNS = ['json', 'sse', 'chat', 'websocket'] as const;
 
 export async function withTurns<Result>(work: (turns: readonly WalkedTurn[]) => Promise<Result>): Promise<Result> {
-  // The time stands still, because a trace is slow: what turns do once in a while, such as a sample of the load, is not counted.
+  // The clock does not advance, because a trace is slow: what turns do once in a while, such as a sample of the load, is not counted.
   const now = Date.now();
   await using gate = await startGateway({ clock: { now: () => now, wallTime: () => now, after: systemClock.after } });
   const socket = await connect(gate, NATIVE_SOCKET);

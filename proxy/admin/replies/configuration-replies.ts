@@ -57,7 +57,7 @@ const EXPLAINED_TURN: Schema<ExplainedTurn> = object({
   pool: text('Id of the Pool.'),
   key: nullable(text('Id of the key.')),
   model: nullable(text('Exposed model id.')),
-  alias: nullable(text('The alias that stands for it.')),
+  alias: nullable(text('The alias under which it was asked for.')),
   refused: nullable(text('The refusal before an account is chosen; null if none is known.')),
   mode: nullable(MODE),
   rules: record('Name of a rule to its effect.', text('A sentence.')),

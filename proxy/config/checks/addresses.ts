@@ -113,7 +113,7 @@ function* signIn(data: unknown, admin: Mapping): Generator<Problem> {
   yield { path, message, severity: 'warning' };
 }
 
-/** Whether the second listener would find its address in use. Port 0 stands for a free port. */
+/** Whether the second listener would find its address in use. Port 0 means a free port. */
 export const meet = (one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean =>
   one.port !== undefined && one.port !== 0 && one.port !== false && one.port === other.port && overlap(text(one.host), text(other.host));
 

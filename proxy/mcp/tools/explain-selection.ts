@@ -66,7 +66,7 @@ const TURN = object({
   pool: text('Id of the Pool.'),
   key: nullable(text('Id of the key; null: any key of the Pool.')),
   model: nullable(text('Exposed model id; null: any model.')),
-  alias: nullable(text('The alias that stands for it, where a Messages client named the model otherwise.')),
+  alias: nullable(text('The alias under which it was asked for; null for an exposed id.')),
   refused: nullable(text('The refusal that a turn gets before an account is chosen; null if none is known.')),
   chosen: nullable(text('Id of the account that a turn would go to now; null if there is none, or no model was named.')),
   tied: list('Accounts that are as good as the chosen one: the id of each turn decides between them.', text('Id of an account.')),

@@ -1,6 +1,6 @@
 // Finds the first stop sequence in a text that comes in pieces, regardless of where it is divided (AM47, AM48, AM50).
 
-/** A node of the automaton of Aho and Corasick. It stands for a prefix of one or more sequences. */
+/** A node of the automaton of Aho and Corasick. It represents a prefix of one or more sequences. */
 interface Node {
   /** The number of characters of the prefix. */
   readonly depth: number;

@@ -81,7 +81,7 @@ export const publicSurface = surface({
       return new Refusal('upstream_error');
     }
     const stated = publicError(error, known);
-    // The word stands for an error inside a reply that states no code. In the error table it has another status (AA63).
+    // An error inside a reply gets this code if it states none. In the error table the code has another status (AA63).
     const code = stated.code === 'upstream_error' ? null : stated.code;
     return new RelayedRefusal(shown, { ...stated, type: 'invalid_request_error', code }, loggedCode(error.code));
   },

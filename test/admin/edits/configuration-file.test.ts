@@ -153,7 +153,7 @@ test('a file that another program saves during an edit keeps what that saved', a
   assert.equal((await as('ops', 'POST /api/keys/ci/pause')).json.key.status, 'paused');
 });
 
-test('a file with errors is not edited; only who may see everything is told which', async (context) => {
+test('a file with errors is not edited; only an operator who may see everything gets the errors', async (context) => {
   const { as, file, path } = await stage(context);
   writeFileSync(path, file().replace('label: Lab', 'lable: Lab'));
   const before = file();

@@ -15,7 +15,10 @@ export const SOCKETS = 9_000;
 
 /** What grows once, such as the compiled code and the buffers of a pool, has grown by then. */
 const FIRST_SECONDS = 60;
-/** A look collects all garbage, which stops the relay: looks are before and after the seconds whose events are measured. */
+/**
+ * The time for a measurement of memory. It collects all garbage, which stops the relay, so it is made before and after the seconds whose
+ * events are measured.
+ */
 const LOOK_SECONDS = 5;
 const WARM = { connections: 20, plan: { deltas: 200, perSecond: 0 } };
 

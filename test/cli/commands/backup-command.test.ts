@@ -135,7 +135,7 @@ test('a backup and a check name the file that is missing, a folder, or not a dat
   assert.ok(!existsSync(backup));
 });
 
-test('another key than that of the backup is told at the check and at the restore', async (context) => {
+test('another key than that of the backup is reported at the check and at the restore', async (context) => {
   const { path, folder, backup } = await place(context);
   await poolgate(['store', 'backup', backup, '--config', path]);
   writeFileSync(join(folder, 'store.key'), 'another key of the store\n');

@@ -80,7 +80,7 @@ test('[Q34] slots of an idle node go to a busy one within about a second', async
   const { provider, nodes } = here;
   const [, , c] = nodes.all;
   await evenParts(nodes, 2);
-  // Notices bring them: the clocks stand still, so no node asks again after its second.
+  // Notices bring them: the clocks do not advance, so no node asks again after its second.
   for (const clock of clocks) clock.pause();
   const running = Array.from({ length: 8 }, () => turn(c));
   await provider.has(8);

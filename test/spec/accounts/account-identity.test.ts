@@ -55,7 +55,7 @@ test('[RB2] `version` is the newer of the operator’s and the client’s, with 
   }
 });
 
-test('[RB2] clients of the compatible surface have no say: their versions are those of other programs', async () => {
+test('[RB2] versions that clients of the compatible surface state are ignored: they are those of other programs', async () => {
   await using gate = await start(OPERATOR);
   const headers = { version: '9.9.9', 'user-agent': 'OpenAI/JS 9.9.9' };
   assert.equal((await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' }, headers })).status, 200);

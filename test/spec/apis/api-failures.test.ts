@@ -188,7 +188,7 @@ describe('the client gets it', () => {
     });
   }
 
-  test('[AA62] a reset is told only where an account stated it', async () => {
+  test('[AA62] a reset is sent only where an account stated it', async () => {
     for (const [headers, isStated] of [
       [{}, false],
       [{ 'retry-after': '3600' }, true],

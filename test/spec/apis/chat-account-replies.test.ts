@@ -311,7 +311,7 @@ describe('items', () => {
 
 describe('calls', () => {
   const LONG = 'x'.repeat(65);
-  /** The calls as `[call_id, arguments]`; `ours` stands for a call id that the gateway made. */
+  /** The calls as `[call_id, arguments]`; `ours` replaces a call id that the gateway made. */
   const cases: readonly (readonly [string, readonly JsonObject[], readonly (readonly [string, string])[]])[] = [
     [
       'by index, side by side',

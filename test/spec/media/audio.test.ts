@@ -452,7 +452,7 @@ describe('an upload that streams', () => {
       return Number(new RegExp(`^poolgate_${name} (\\d+)$`, 'm').exec(metrics)?.[1]);
     };
     let held = 0;
-    await until('the upload to stand still', async () => {
+    await until('the upload to stop', async () => {
       const before = held;
       held = await gauge('upload_bytes_held');
       return taker.asked() === 1 && held > 0 && held === before ? true : undefined;

@@ -142,7 +142,7 @@ test('turns in flight keep their configuration: their account, key, Pool and rou
     for (const account of ['north', 'south']) upstream.next(account, 'stall after 4 events');
     streams.push(await program.fetch(path, { body: TURN }));
   }
-  await until('both to stand still', () => (upstream.turns().length === 2 ? true : undefined));
+  await until('both to be held', () => (upstream.turns().length === 2 ? true : undefined));
 
   program.save((draft) => {
     draft.accounts = [{ id: 'east', base_url: 'rehearsal:' }];

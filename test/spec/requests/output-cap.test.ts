@@ -61,7 +61,7 @@ async function assertLeft(): Promise<void> {
   assert.ok((row.input_tokens ?? 0) > 0);
 }
 
-describe('[CR1] [Q18] a reply ends at the cap that its account was not told', () => {
+describe('[CR1] [Q18] a reply ends at the cap that its account did not get', () => {
   for (const [path, body] of [
     [PUBLIC, publicTurn({ stream: true })],
     [NATIVE, turnBody(`say: ${SAID}`)],

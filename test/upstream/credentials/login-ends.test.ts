@@ -1,4 +1,4 @@
-// How logins end at the simulated authorization server: with tokens, or with a sentence that tells the operator what to do (RFC 8628, RFC
+// How logins end at the simulated authorization server: with tokens, or with a sentence that says what the operator can do (RFC 8628, RFC
 // 7636).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -125,7 +125,7 @@ const DEVICES: Readonly<Record<string, DeviceCase>> = {
     end: ['expired', /^the login was not confirmed within 600 s, and its code has expired/],
     pauses: [5],
   },
-  'a code that nobody confirms': {
+  'a code that is not confirmed': {
     first: ({ upstream }) => {
       upstream.authorizationOf('north').settings = { seconds: 17, intervalSeconds: 5 };
     },

@@ -10,7 +10,7 @@ const MAYBE_HEAD = /^\s*(?:$|\{\s*(?:$|"(?:$|i(?:$|n(?:$|p(?:$|u(?:$|t(?:$|"\s*(
 /** The longest white space before the text. It is limited because all of it is read again with each piece. */
 const LONGEST_HEAD = 256;
 
-/** Stands for a character whose escape has no valid code. */
+/** Replaces a character whose escape has no valid code. */
 const REPLACEMENT = 0xfffd;
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };

@@ -4,7 +4,7 @@ import type { ThinkingDisplay } from '../reply/item-blocks.ts';
 import type { History } from './history.ts';
 import { malformed, objectAt } from './malformed.ts';
 
-/** An effort on the client's scale, with its place. `lowest` stands for the model's lowest level. */
+/** An effort on the client's scale, with its place. `lowest` is the model's lowest level. */
 export interface AskedEffort {
   readonly level: string | 'lowest';
   readonly place: string;

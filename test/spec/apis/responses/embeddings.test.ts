@@ -93,7 +93,7 @@ test('[AA79] an embedding model takes no turns, and is in /v1/models alone', asy
   assert.ok(!(await listed('/backend-api/agent/models')).includes('embed-x'));
 });
 
-test('[AA80] a refusal before the answer is told as on other routes', async () => {
+test('[AA80] a refusal before the answer has the form that it has on other routes', async () => {
   platform.next.push(refuses(400, { message: 'Too long.', param: 'input', code: 'invalid_value' }));
   const reply = await embed({});
   assert.deepEqual([reply.status, reply.json.error.param], [400, 'input'], reply.text);

@@ -107,7 +107,7 @@ describe('requests', () => {
     });
   });
 
-  test('[AA28] of a native turn goes what the public API knows: no metadata of its client, no ids or states of items', async () => {
+  test('[AA28] a native turn is sent with what the public API knows: no metadata of its client, no ids or states of items', async () => {
     const input = [
       {
         type: 'message',

@@ -208,7 +208,7 @@ describe('files (AA37)', () => {
     assert.deepEqual(platform.requests.at(-1)?.json.input[0].content[1], { type: 'input_file', file_id: 'file-1' });
   });
 
-  test('[AA37] a refused file is told as such', async () => {
+  test('[AA37] a refused file is reported as a refused file', async () => {
     platform.next.push(refuses(400, { message: 'Invalid purpose.', param: 'purpose', code: 'invalid_value' }));
     const file = await upload(gate);
     assert.deepEqual([file.status, file.json.error.code], [400, 'invalid_value']);

@@ -145,7 +145,7 @@ for (const api of ['chat', 'responses'] as const) {
       assert.equal((await turn(gate, 9)).status, 200);
     });
 
-    test('[AA71] an account that the key does not reach has no say', async () => {
+    test('[AA71] the price of an account that the key does not reach does not count', async () => {
       await using gate = await limited(29, { overflow: false });
       assert.equal((await turn(gate, 10)).status, 200);
       assert.equal((await turn(gate, 30)).status, 429);
