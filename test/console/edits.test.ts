@@ -155,11 +155,13 @@ test('a mode is set; the configuration shows the file, its errors at their lines
     'no hash of a secret',
   );
   const good = readFileSync(program.path, 'utf8');
-  writeFileSync(program.path, `${good}\nnonsense: 1\n`);
+  writeFileSync(program.path, `nonsense: 1\n${good}`);
   await pressed(page, 'Read the file again');
   await page.sees('the gateway goes on with what it read before');
   await page.sees('nonsense');
   assert.ok((await page.evaluate(`document.querySelectorAll('.found .remark').length`)) >= 1, 'at its line');
+  const starts = `new Set([...document.querySelectorAll('.file .line-number')].map((one) => one.getBoundingClientRect().left)).size`;
+  assert.equal(await page.evaluate(starts), 1, 'each line begins at the margin, also after a finding');
   await page.until(`document.querySelector('.actions .primary')`);
   await pressed(page, 'Reload');
   await page.until(`/the file has errors: line \\d+/.test(document.body.innerText)`);

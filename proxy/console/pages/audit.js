@@ -27,7 +27,7 @@ export function Audit() {
       cell: ({ fields }) =>
         fields.length === 0
           ? '–'
-          : html`<ul class="plain">${fields.map((/** @type {any} */ { path, from, to }) => html`<li key=${path}><code>${path}</code>: ${from ?? 'none'} → ${to ?? 'none'}</li>`)}</ul>`,
+          : html`<ul class="plain">${fields.map((/** @type {any} */ { path, from, to }) => html`<li key=${path}><code>${path}</code>${changeOf(from, to)}</li>`)}</ul>`,
     },
   ];
   const isFiltered = Object.keys(query).length > 0;
@@ -51,3 +51,6 @@ export function Audit() {
     </p>
   `;
 }
+
+/** A row or setting that was added or removed as a whole has neither value, and its path says so. @param {string | null} from @param {string | null} to */
+const changeOf = (from, to) => (from === null && to === null ? '' : `: ${from ?? 'none'} → ${to ?? 'none'}`);

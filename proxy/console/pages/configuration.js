@@ -78,7 +78,7 @@ function Text({ text, findings }) {
       const here = findings.filter(({ line }) => line === i + 1);
       return html`<span key=${i} id=${`line-${i + 1}`} class=${here.length > 0 ? 'found' : undefined}><span class="line-number" aria-hidden="true">${i + 1}</span>${content}${END}${here.map(
         ({ message, severity }) =>
-          html`<span key=${message} class=${`remark ${severity === 'error' ? 'bad' : 'warn'}`}>${message}${END}</span>`,
+          html`<span key=${message} class=${`remark ${severity === 'error' ? 'bad' : 'warn'}`}>${message}</span>${END}`,
       )}</span>`;
     })}</pre>`;
 }

@@ -49,7 +49,7 @@ function sentenceOf({ ready, accounts, in_flight, uptime_seconds, pools }) {
   const available = accounts.available ?? 0;
   const all = Object.values(accounts).reduce((sum, number) => sum + Number(number), 0);
   const state = ready ? 'The gateway takes turns' : 'The gateway is not ready';
-  return `${state}: ${available} of ${all} accounts are available in ${pools.length} ${pools.length === 1 ? 'Pool' : 'Pools'}, ${in_flight} turns run, up for ${span(uptime_seconds * 1_000)}.`;
+  return `${state}: ${available} of ${all} accounts are available in ${pools.length} ${pools.length === 1 ? 'Pool' : 'Pools'}, ${in_flight} ${in_flight === 1 ? 'turn runs' : 'turns run'}, up for ${span(uptime_seconds * 1_000)}.`;
 }
 
 /** @param {{ since: string, title: string }} props */
