@@ -92,7 +92,11 @@ test('every page shows what is there, as text, without a violation of its policy
   }
   await page.open(`${gate.adminUrl}/audit`);
   await page.sees('<script>globalThis.broken=1</script>');
-  assert.match(await page.evaluate(`document.querySelector('table').innerText`), /^keys\[new\] \(added\)$/m, 'without values, as it has none');
+  assert.match(
+    await page.evaluate(`document.querySelector('table').innerText`),
+    /^keys\[new\] \(added\)$/m,
+    'without values, as it has none',
+  );
   await page.open(`${gate.adminUrl}/accounts`);
   await page.sees('<img src=x onerror=');
   assert.deepEqual(page.errors, []);
