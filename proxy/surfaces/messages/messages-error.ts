@@ -1,6 +1,5 @@
 // The errors of Messages clients: their form, types and statuses, and the sentences that clients act on (AM10 to AM18).
-import { OVERLOAD_CODES } from '../../turn/errors/error-codes.ts';
-import type { Failure } from '../../turn/errors/failure.ts';
+import { type Failure, isOverload, OVERLOADED } from '../../turn/errors/failure.ts';
 import { type ErrorBody, Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 
@@ -37,9 +36,6 @@ const TYPES: Readonly<Record<string, MessagesErrorType>> = {
   upstream_error: 'api_error',
   server_error: 'api_error',
 };
-
-/** The status of an overloaded service. Clients ask it three times, and then try another model. */
-const OVERLOADED = 529;
 
 function typeOf(code: string | null, status: number): MessagesErrorType {
   const known = code === null ? undefined : TYPES[code];
@@ -109,9 +105,10 @@ export const failedStream = (error: ErrorBody, requestId: string): JsonObject =>
   envelope(error, error.type as MessagesErrorType, requestId);
 
 /** The type of an account's failure inside a stream (AM16). */
-export function failureType({ cause, status, error: { code, type } }: Failure): MessagesErrorType {
+export function failureType(failure: Failure): MessagesErrorType {
+  const { cause } = failure;
   if (cause === 'quota' || cause === 'rate') return 'rate_limit_error';
-  if (status === OVERLOADED || OVERLOAD_CODES.has(code ?? '') || OVERLOAD_CODES.has(type ?? '')) return 'overloaded_error';
+  if (isOverload(failure)) return 'overloaded_error';
   return cause === 'request' ? 'invalid_request_error' : 'api_error';
 }
 

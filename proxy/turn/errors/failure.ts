@@ -8,6 +8,7 @@ import {
   IMAGE_CODES,
   LASTING_LIMITS,
   MODEL_CODES,
+  OVERLOAD_CODES,
   QUOTA_CODES,
   RATE_CODES,
   REQUEST_CODES,
@@ -122,6 +123,13 @@ export const KEPT_STATUSES: ReadonlySet<number> = new Set([400, 404, 409, 413, 4
 export const needsLogin = ({ cause, status, error }: Failure): boolean => cause === 'credential' && (status === 401 || isClosed(error));
 
 const isClosed = ({ code }: ProviderError): boolean => CLOSED_CODES.has(code ?? '');
+
+/** The status of an overloaded service. Clients of Messages ask it three times, and then try another model. */
+export const OVERLOADED = 529;
+
+/** Whether the provider says that it is overloaded. */
+export const isOverload = ({ status, error: { code, type } }: Pick<Failure, 'status' | 'error'>): boolean =>
+  status === OVERLOADED || OVERLOAD_CODES.has(code ?? '') || OVERLOAD_CODES.has(type ?? '');
 
 const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
   connect: 'connect',

@@ -15,6 +15,7 @@ import {
 } from '../../providers/chat/chat-stage.ts';
 import { call, chunk, ENDING, finish, framed, HELLO, raw, streamed, text, USAGE, usageChunk } from '../../providers/chat/completions.ts';
 import { answers, type PlatformAnswer } from '../../providers/responses/platform.ts';
+import { eventsOf } from '../../support/gateway.ts';
 import { sampleOf } from '../../support/sample.ts';
 
 let stage: ChatStage;
@@ -685,6 +686,22 @@ describe('errors inside a 200', () => {
       const { events } = await stage.reply(streamed([text('Hi'), error as JsonObject, text('ignored'), ...ENDING]));
       const last = events.at(-1) as JsonObject;
       assert.deepEqual([last.type, ((last.response as JsonObject).error as JsonObject).code], ['response.failed', code]);
+    });
+  }
+
+  for (const [title, error] of [
+    ['the status 529', { code: 529, message: 'no' }],
+    ['a type', { type: 'overloaded_error', message: 'no' }],
+    ['a code', { code: 'service_unavailable', message: 'no' }],
+  ] as const) {
+    test(`[AM16] [AA59] an overload after output, in ${title}, is overloaded_error for clients of Messages, and 529 without a stream`, async () => {
+      for (const stream of [true, false]) {
+        stage.platform.next.push(streamed([text('Hi'), { error }]));
+        const body = { model: 'model-a', max_tokens: 100, stream, messages: [{ role: 'user', content: 'hi' }] };
+        const { status, text: sent, json } = await stage.gate.send('/v1/messages', { body });
+        const last = stream ? eventsOf(sent).at(-1)?.data : json;
+        assert.deepEqual([status, last.error.type], [stream ? 200 : 529, 'overloaded_error'], sent);
+      }
     });
   }
 

@@ -12,7 +12,7 @@ import type { LoweredTool } from '../../api-accounts/tools/tool-table.ts';
 import { usageIn, usageInChat } from './chat-usage.ts';
 import { choiceIn, deltaIn, errorInChunk, finishIn } from './chunk.ts';
 import { eventText } from './event-text.ts';
-import { type Finish, failedCode, finishOf } from './finish.ts';
+import { type Finish, failedError, finishOf } from './finish.ts';
 import { OpenCalls } from './open-calls.ts';
 import { ReasoningItem } from './reasoning-item.ts';
 import { ReplyOutput } from './reply-output.ts';
@@ -176,8 +176,8 @@ export class ChatReply implements EventHandler {
       this.#output.send('error', error);
       return;
     }
-    const code = failedCode(error, this.#options.turn.now());
-    const response = this.#response.json({ status: 'failed', output: this.#output.items, error: { code, message: FAILED } });
+    const failed = failedError(error, this.#options.turn.now());
+    const response = this.#response.json({ status: 'failed', output: this.#output.items, error: failed });
     this.#output.write('response.failed', response);
   }
 }
@@ -186,8 +186,6 @@ const NO_CALLS: Readonly<Record<string, JsonObject>> = {};
 
 const NO_COMPLETION: JsonObject = { error: { message: 'The answer is not a completion.' } };
 const STOPPED: JsonObject = { error: { message: 'The reply ended without an answer.' } };
-
-const FAILED = 'The account failed.';
 
 const COLON = 58;
 const isComment = ({ bytes, start }: ReplyEvent): boolean => bytes[start] === COLON;

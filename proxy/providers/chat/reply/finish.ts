@@ -1,4 +1,5 @@
-// How a response ends: the meaning of each finish reason (AA54), and the code of one that failed after its output began (AA59).
+// How a response ends: the meaning of each finish reason (AA54), and the error of one that failed after its output began (AA59).
+import { type Failure, isOverload } from '../../../turn/errors/failure.ts';
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { apiFailures } from '../../api-accounts/failures/api-failures.ts';
 import { responsesPlace } from '../../api-accounts/failures/named-places.ts';
@@ -32,10 +33,18 @@ export const finishOf = (reason: string): Finish => FINISHES.get(reason) ?? { ki
 
 const failures = apiFailures(responsesPlace);
 
-/** The class of the error decides, not the account's own code. @param error as the account sent it. @param now Unix milliseconds */
-export function failedCode(error: JsonObject, now: number): string {
-  const { cause, error: stated } = failures.inBand(error, now);
+/**
+ * The error of a response that failed. The class of the error decides its code, not the account's own code. An overload is stated in the
+ * type, because clients of Messages act on it (AM16).
+ * @param error as the account sent it. @param now Unix milliseconds
+ */
+export function failedError(error: JsonObject, now: number): JsonObject {
+  const failure = failures.inBand(error, now);
+  return { code: codeOf(failure), message: 'The account failed.', ...(isOverload(failure) ? { type: 'service_unavailable_error' } : {}) };
+}
+
+function codeOf({ cause, error }: Failure): string {
   if (cause === 'rate') return 'rate_limit_exceeded';
   if (cause === 'quota') return 'usage_limit_reached';
-  return stated.code === 'context_length_exceeded' ? stated.code : 'upstream_error';
+  return error.code === 'context_length_exceeded' ? error.code : 'upstream_error';
 }
