@@ -256,6 +256,23 @@ test('explain --turn reports each attempt of a failover with its cause and answe
   assert.equal((await poolgate(['explain', '--config', file])).code, 2);
 });
 
+test('explain --turn reports the model that the client named, and the tier to which the turn overflowed', async (context) => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.pools[0].assignments = [{ account: 'north' }, { account: 'south', tier: 1 }];
+      draft.pools[0].models = { 'model-a': { fallback: ['model-b'] } };
+    },
+  });
+  for (const account of ['north', 'south']) gate.upstream.next(account, 'refuse 400 model_not_found');
+  gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 600');
+  const reply = await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } });
+  const port = Number(new URL(gate.adminUrl).port);
+  const file = fileWith(context, stringify({ admin: { port }, accounts: [], pools: [], keys: [] }));
+  const { out } = await poolgate(['explain', '--turn', reply.headers.get('x-request-id') ?? '', '--config', file]);
+  assert.match(out, /^ {2}model {4}model-b, for model-a$/m);
+  assert.match(out, /^ {2}account {2}SOUTH\n {2}overflow tier 1: lower tiers were quota$/m);
+});
+
 test('explain --turn reports what request compression saved of which outputs', async (context) => {
   await using gate = await startGateway({
     config: (draft) => {
