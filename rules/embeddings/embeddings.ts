@@ -2,7 +2,8 @@
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { noEligibleAccount, Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { safeParam } from '../../proxy/turn/errors/sanitise.ts';
-import { asCount, isAbsent, isList, isObject, type Json } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, type Json } from '../../proxy/turn/json/json.ts';
+import { asTokens } from '../../proxy/turn/reply/stated-usage.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { inputTokens } from '../../proxy/turn/token-estimate.ts';
 import type { Body, Turn } from '../../proxy/turn/turn.ts';
@@ -40,7 +41,7 @@ export const embeddings = rule<Asked>({
   },
   answer({ object, data, usage }, { model, inputs, tokens }, turn) {
     if (!isList(data) || data.length !== inputs) throw new Refusal('upstream_error');
-    const stated = isObject(usage) ? asCount(usage.prompt_tokens) : undefined;
+    const stated = isObject(usage) ? asTokens(usage.prompt_tokens) : undefined;
     turn.note('input_tokens', stated ?? tokens);
     turn.note('output_tokens', 0);
     if (stated === undefined) turn.note('tokens_estimated', true);

@@ -1,6 +1,7 @@
 // Notes a turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
-import { asCount, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { imageUsage } from '../../proxy/turn/reply/image-usage.ts';
+import { asTokens } from '../../proxy/turn/reply/stated-usage.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
@@ -34,7 +35,7 @@ function noteUsage(response: JsonObject, expected: Expected, turn: Turn): void {
   const images = imageUsage(response);
   const counts = {
     input_tokens: sum(stated?.input_tokens, images?.input_tokens),
-    cached_input_tokens: asCount(details?.cached_tokens),
+    cached_input_tokens: asTokens(details?.cached_tokens),
     output_tokens: sum(stated?.output_tokens, images?.output_tokens),
   } as const;
   for (const field of ['input_tokens', 'cached_input_tokens', 'output_tokens'] as const) {
@@ -46,6 +47,6 @@ function noteUsage(response: JsonObject, expected: Expected, turn: Turn): void {
 
 /** Adds the image tool's tokens to the model's own. */
 function sum(model: Json | undefined, images: Json | undefined): number | undefined {
-  const tokens = asCount(model);
-  return tokens === undefined ? undefined : tokens + (asCount(images) ?? 0);
+  const tokens = asTokens(model);
+  return tokens === undefined ? undefined : tokens + (asTokens(images) ?? 0);
 }

@@ -6,14 +6,19 @@ export type ColumnType = 'text' | 'integer' | 'boolean' | 'json';
 /** Decodes a stored value; undefined if the column type does not have such a value. */
 type Decoder = (stored: unknown) => unknown;
 
-const DIGITS = /^-?\d{1,16}$/;
+const DIGITS = /^-?\d{1,40}$/;
+
+/**
+ * The largest integer that a number can have without an error. A larger value is a sum of amounts, which no limit and no person needs to
+ * know exactly: it must not make the rows beside it unreadable.
+ */
+const MOST = Number.MAX_SAFE_INTEGER;
 
 function integerOf(stored: unknown): number | undefined {
   const number = typeof stored === 'bigint' || (typeof stored === 'string' && DIGITS.test(stored)) ? Number(stored) : stored;
   if (typeof number !== 'number') return undefined;
   // SQLite keeps a fraction in a BIGINT column.
-  const whole = Math.trunc(number);
-  return Number.isSafeInteger(whole) ? whole : undefined;
+  return Number.isFinite(number) ? Math.max(-MOST, Math.min(Math.trunc(number), MOST)) : undefined;
 }
 
 const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([

@@ -407,6 +407,22 @@ for (const adapter of adapters) {
       assert.equal((await store.usage.load(0)).length, 3);
     });
 
+    test('a sum that is too large to be exact does not make the rows beside it unreadable', async (context) => {
+      const store = await open(context);
+      for (let turn = 0; turn < 4; turn++) {
+        store.usage.add(usageRow({ key_id: 'large', cost_nanos: 6e15 }));
+        await store.flush();
+      }
+      store.usage.add(usageRow());
+      await store.flush();
+      const costs = (await store.usage.load(0)).map(({ key_id, cost_nanos }) => [key_id, cost_nanos]);
+      assert.deepEqual(costs.toSorted(), [
+        ['ci', usageRow().cost_nanos],
+        ['large', Number.MAX_SAFE_INTEGER],
+      ]);
+      assert.equal((await store.usage.sums({ by: [] }))[0]?.cost_nanos, Number.MAX_SAFE_INTEGER);
+    });
+
     test('writing, reading and purging at once lose nothing', async (context) => {
       const store = await open(context);
       await fill(

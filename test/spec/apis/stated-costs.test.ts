@@ -51,7 +51,7 @@ test('[AA14] a Chat account with cost_in_usage is settled at the cost that it st
   assert.equal(await costOf('model-a'), 0.25);
 });
 
-for (const cost of [undefined, -1, '0.25', null]) {
+for (const cost of [undefined, -1, 1e300, '0.25', null]) {
   test(`[AA14] a stated cost of ${JSON.stringify(cost)} is none: the price counts`, async () => {
     platform.next.push(chatReply(cost));
     assert.equal(await costOf('model-a'), PRICED);

@@ -1,7 +1,8 @@
 // The usage of a reply in the form of Responses events: the account's counts if they can be right, otherwise an estimate that is marked
 // (AA55, AA56).
-import { asCount, isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
+import { asCost, asTokens } from '../../../turn/reply/stated-usage.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
 import { tokensOfBytes } from '../../../turn/token-estimate.ts';
 import type { Turn } from '../../../turn/turn.ts';
@@ -50,20 +51,20 @@ export function noteUsage(
   stated: JsonObject | undefined,
 ): void {
   if (usage.estimated === true) turn.note('tokens_estimated', true);
-  const cost = quirks.cost_in_usage ? stated?.cost : undefined;
-  if (typeof cost === 'number' && Number.isFinite(cost) && cost >= 0) turn.note('cost_usd', cost);
+  const cost = quirks.cost_in_usage ? asCost(stated?.cost) : undefined;
+  if (cost !== undefined) turn.note('cost_usd', cost);
 }
 
 /** The usage in a Responses account's event; undefined if a count is missing, not a whole number, or negative. */
 export function statedUsage(usage: JsonObject): ReplyUsage | undefined {
   const { input_tokens, output_tokens, total_tokens, input_tokens_details: read, output_tokens_details: written } = usage;
-  const [input, output] = [asCount(input_tokens), asCount(output_tokens)];
+  const [input, output] = [asTokens(input_tokens), asTokens(output_tokens)];
   if (input === undefined || output === undefined) return undefined;
   return {
     input,
     output,
-    total: asCount(total_tokens) ?? input + output,
-    cached: (isObject(read) ? asCount(read.cached_tokens) : undefined) ?? 0,
-    reasoning: (isObject(written) ? asCount(written.reasoning_tokens) : undefined) ?? 0,
+    total: asTokens(total_tokens) ?? input + output,
+    cached: (isObject(read) ? asTokens(read.cached_tokens) : undefined) ?? 0,
+    reasoning: (isObject(written) ? asTokens(written.reasoning_tokens) : undefined) ?? 0,
   };
 }

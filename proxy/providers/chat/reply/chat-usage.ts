@@ -1,6 +1,7 @@
 // The usage that a Chat chunk states, in any of its places (AA55).
-import { asCount, asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
+import { asTokens } from '../../../turn/reply/stated-usage.ts';
 import type { ReplyUsage } from '../../api-accounts/reply/usage-in-reply.ts';
 
 /** The stated usage: next to the choices, in `x_groq`, or in the choice. Undefined if the chunk states none. */
@@ -16,12 +17,12 @@ export function usageInChat(
   usage: JsonObject,
   { usage_excludes_reasoning }: Pick<Quirks, 'usage_excludes_reasoning'>,
 ): ReplyUsage | undefined {
-  const input = asCount(usage.prompt_tokens);
-  const completion = asCount(usage.completion_tokens);
+  const input = asTokens(usage.prompt_tokens);
+  const completion = asTokens(usage.completion_tokens);
   if (input === undefined || completion === undefined) return undefined;
-  const total = asCount(usage.total_tokens) ?? input + completion;
+  const total = asTokens(usage.total_tokens) ?? input + completion;
   const output = usage_excludes_reasoning && total >= input ? total - input : completion;
-  const cached = countIn(usage.prompt_tokens_details, 'cached_tokens') ?? asCount(usage.prompt_cache_hit_tokens) ?? 0;
+  const cached = countIn(usage.prompt_tokens_details, 'cached_tokens') ?? asTokens(usage.prompt_cache_hit_tokens) ?? 0;
   // Some servers state more cached tokens than input tokens, and clients subtract them from the input.
   return {
     input,
@@ -32,4 +33,4 @@ export function usageInChat(
   };
 }
 
-const countIn = (details: Json | undefined, name: string): number | undefined => (isObject(details) ? asCount(details[name]) : undefined);
+const countIn = (details: Json | undefined, name: string): number | undefined => (isObject(details) ? asTokens(details[name]) : undefined);
