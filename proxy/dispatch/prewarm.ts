@@ -1,13 +1,10 @@
-// A turn without generation in a Pool of API accounts without websockets. The gateway answers it, and a later frame continues it (AA24).
+// A turn without generation that no account with a websocket takes, in a Pool that has API accounts without websockets. The gateway
+// answers it, and a later frame continues it (AA24).
 import { randomUUID } from 'node:crypto';
 import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
-import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Client } from './client.ts';
 import type { DispatchEnd } from './request/dispatch-request.ts';
-
-/** Whether no account of the Pool takes a turn without generation. */
-export const isPrewarmRefusal = (thrown: unknown): boolean => thrown instanceof Refusal && thrown.code === 'websocket_upgrade_required';
 
 const NO_USAGE = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
 

@@ -15,7 +15,7 @@ import type { Body } from '../turn/turn.ts';
 import { resultOf } from './attempt.ts';
 import type { DispatchServices } from './dispatch-services.ts';
 import { attemptAt } from './leased-attempt.ts';
-import { isPrewarmRefusal, prewarmed } from './prewarm.ts';
+import { prewarmed } from './prewarm.ts';
 import type { Attempted } from './reply/reply-context.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './request/dispatch-request.ts';
 import type { NextStep } from './retries/next-step.ts';
@@ -83,8 +83,9 @@ export class TurnAttempts {
         const lease: Exclude<NextStep, 'choose'> = await (next === 'choose' ? this.#choose() : next);
         if (lease === 'gone') end = endOfWait(turn, client, this.#services.counters);
         else if (lease === 'end') {
-          this.#goesOn = progress.goesOn(failures.at(-1) as Failure);
-          end = unanswered(progress, this.#services);
+          const last = failures.at(-1) as Failure;
+          this.#goesOn = progress.goesOn(last);
+          end = progress.answersItself(last) ? prewarmed(turn, client, this.#services.histories) : unanswered(progress, this.#services);
         } else if ((lease.granted && !(await lease.granted)) || socket?.skips(lease.account)) {
           // Another node probes this account, or another turn has found during this wait that it has no websocket.
           lease.end('neutral');
@@ -119,7 +120,7 @@ export class TurnAttempts {
       }
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
-      const answersItself = socket?.skipsAccounts && turn.hasApiAccounts && isPrewarmRefusal(thrown);
+      const answersItself = thrown instanceof Refusal && progress.answersInsteadOf(thrown);
       end = answersItself ? prewarmed(turn, client, this.#services.histories) : { kind: 'refused', refusal: refusalOf(thrown) };
       this.#goesOn = failures.length === 0 && end.kind === 'refused' && NO_ACCOUNT.has(end.refusal.code) && progress.mayGoOn;
     }

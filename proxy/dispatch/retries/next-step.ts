@@ -38,6 +38,7 @@ export class NextSteps {
       allowed === 'yes' ||
       recovers ||
       progress.goesOn(failure) ||
+      progress.answersItself(failure) ||
       isReworded(progress, failure) ||
       this.endsConversation(progress, failure)
     )

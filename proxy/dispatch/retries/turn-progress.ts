@@ -7,6 +7,7 @@ import type { Continuity } from '../../sessions/continuity.ts';
 import type { CiphertextOrigins } from '../../turn/ciphertext-origins.ts';
 import type { Continuation } from '../../turn/continuation.ts';
 import { type Failure, isRetryable } from '../../turn/errors/failure.ts';
+import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { Confidential } from '../../turn/errors/sanitise.ts';
 import { promptOf } from '../../turn/prompt.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';
@@ -96,6 +97,7 @@ export class TurnProgress implements Confidential {
   resent = false;
   /** The accounts in `tried` that cannot serve the turn at all. */
   #skipped: ReadonlySet<string> = NONE;
+  #isAnswerable = false;
   readonly #credentials: ProgressServices['credentials'];
   /** The credentials that attempts carried. One that was renewed since its attempt may still be valid. */
   readonly #carried: string[] = [];
@@ -204,6 +206,16 @@ export class TurnProgress implements Confidential {
     return this.#skipped.size > 0;
   }
 
+  /** Whether the gateway answers the turn instead of this failure, because it generates nothing and an API account can continue it (AA24). */
+  answersItself(failure: Failure): boolean {
+    return this.#isAnswerable && isRetryable(failure);
+  }
+
+  /** The same for a refusal of selection. */
+  answersInsteadOf({ code }: Refusal): boolean {
+    return this.#isAnswerable && (code === 'websocket_upgrade_required' || code === 'usage_limit_reached');
+  }
+
   /** Excludes the other accounts of an API that cannot express the turn (AA46). */
   skipOthers(isOfApi: (account: AccountConfig) => boolean): void {
     this.#skip((account) => !this.tried.has(account.id) && isOfApi(account));
@@ -215,7 +227,10 @@ export class TurnProgress implements Confidential {
     if (!socket?.skipsAccounts) return;
     this.#skip((account) => {
       if (demand.lacking.has(account.id) || !socket.skips(account)) return false;
-      if (isApiAccount(account)) demand.tiers?.answeredFor(account.id);
+      if (isApiAccount(account)) {
+        this.#isAnswerable = true;
+        demand.tiers?.answeredFor(account.id);
+      }
       return true;
     });
   }

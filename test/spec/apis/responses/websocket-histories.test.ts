@@ -107,6 +107,34 @@ test('[AA24] [AA66] it stays in its tier, whose account it is answered for, and 
   }
 });
 
+for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+  for (const [when, script] of [
+    ['in its upgrade', 'refuse upgrade 429'],
+    ['in its frame', 'refuse 429 usage_limit_reached resets 3600'],
+    ['in its reply', 'refuse inside usage_limit_reached after 1 events'],
+  ] as const) {
+    test(`[AA24] [AA66] the gateway answers it on ${path} if the agent account of the lower tier is out of quota ${when}, and later`, async () => {
+      await using tiers = await startGateway({
+        upstream: { accounts: ['north', { id: 'box', api: { api: 'chat' } }] },
+        config(draft) {
+          draft.accounts[1].api = 'chat';
+          draft.pools[0].assignments = [{ account: 'north' }, { account: 'box', tier: 1 }];
+        },
+      });
+      if (script.startsWith('refuse upgrade')) tiers.upstream.nextUpgrade('north', script);
+      else tiers.upstream.next('north', script);
+      for (const _ of ['now', 'later']) {
+        using socket = await connect(tiers, path);
+        const warm = await socket.turn(frameOf('hi', { generate: false }));
+        assert.equal(typesOf(warm).at(-1), 'response.completed', JSON.stringify(warm));
+        const turn = await socket.turn(frameOf('more', { previous_response_id: responseId(warm) }));
+        assert.equal(typesOf(turn).at(-1), 'response.completed');
+        assert.equal(tiers.upstream.turns().at(-1)?.account, 'box');
+      }
+    });
+  }
+}
+
 test('[AA24] [RB29] the next turn continues a response that its client has interrupted', async () => {
   await using own = await tiered();
   own.upstream.next('box', 'stall after 6 events');
