@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { operatorRow, tokenOf } from '../support/mcp.ts';
+import { startGateway } from '../support/gateway.ts';
+import { tokenOf } from '../support/mcp.ts';
 import { startProgram } from '../support/program/program.ts';
 import type { BrowserPage } from './browser-page.ts';
+import { signIn, startWithSignIn } from './sign-ins.ts';
 import { browserFor } from './visits.ts';
 
 /** Starts a server of pages that load and send what a test wants; @returns its port on each name of this host */
@@ -111,28 +112,15 @@ test('pages of another site and of another port neither write nor read', { timeo
   );
 });
 
-/** Signs in on the page of a gateway whose listener is not only on loopback. */
-async function signedIn(page: BrowserPage, gate: TestGateway): Promise<void> {
-  await page.open(`${gate.adminUrl}/`);
-  await page.sees('Sign in to poolgate');
-  await page.type(tokenOf('ops'));
-  await page.press('Enter');
-  await page.sees('Live');
-}
-
 test('with a session in the browser they do not either, though a page of another port sends its cookie', {
   timeout: 180_000,
 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;
   const port = await attacker(context);
-  await using gate = await startGateway({
-    config: (draft) => {
-      draft.admin.host = '0.0.0.0';
-      draft.operators = [operatorRow('ops', ['team'])];
-    },
-  });
-  await signedIn(page, gate);
+  await using gate = await startWithSignIn();
+  await page.open(`${gate.adminUrl}/`);
+  await signIn(page, 'ops');
   const reads = gate.count('config_reloads');
   for (const origin of [`http://localhost:${port}`, `http://127.0.0.1:${port}`]) {
     await page.open(`${origin}/`);

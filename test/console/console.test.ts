@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { startGateway } from '../support/gateway.ts';
-import { operatorRow, tokenOf } from '../support/mcp.ts';
+import { tokenOf } from '../support/mcp.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { eventsFrom, type FeedEvent } from './events.ts';
+import { startWithSignIn } from './sign-ins.ts';
 
 const filesOf = (html: string): readonly string[] => [
   ...new Set([...html.matchAll(/"(\/console\/[^"]+\.[0-9a-f]{12}\.(?:js|css))"/g)].map(([, path = '']) => path)),
@@ -82,12 +83,7 @@ test('the feed names what changed, and after a restart what changed since the la
 });
 
 test('the feed ends with the sign-in', async () => {
-  await using gate = await startGateway({
-    config: (draft) => {
-      draft.admin.host = '0.0.0.0';
-      draft.operators = [operatorRow('ops', ['team'])];
-    },
-  });
+  await using gate = await startWithSignIn();
   assert.equal((await fetch(`${gate.adminUrl}/api/events`)).status, 401);
   const events = eventsFrom(gate, { authorization: `Bearer ${tokenOf('ops')}` });
   await events.next();

@@ -11,6 +11,7 @@ import { portOfOurs } from '../support/network/ports.ts';
 import { startProgram } from '../support/program/program.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 import { ALL_CASES } from '../support/sample.ts';
+import { signIn, startWithSignIn } from './sign-ins.ts';
 import { browserFor, filled, pressed, violations } from './visits.ts';
 
 const PAGES = [
@@ -136,7 +137,9 @@ test('the page follows the gateway, stops where it is paused, and comes back aft
     draft.admin.port = port;
   };
   await using first = await startGateway({ config: fixed });
-  await page.open(`${first.adminUrl}/requests`);
+  await page.open(`${first.adminUrl}/`);
+  await page.sees('2 of 2 accounts are available');
+  await page.evaluate(`document.querySelector('nav [href="/requests"]').click()`);
   await page.sees('No request yet');
   await page.sees('Live');
   await turn(first);
@@ -149,6 +152,10 @@ test('the page follows the gateway, stops where it is paused, and comes back aft
   await page.until(`document.querySelectorAll('tbody tr').length === 2`);
   await first.stop();
   await page.sees('Connection lost; trying again');
+  await page.evaluate(`document.querySelector('nav [href="/"]').click()`);
+  await page.sees('the gateway does not answer');
+  await page.until(`document.querySelectorAll('.card').length === 3 && !document.querySelector('main [role=status]')`);
+  assert.equal(await page.evaluate(`document.querySelectorAll('.notice').length`), 1, 'said once');
   await page.evaluate(`document.querySelector('nav [href="/keys"]').click()`);
   await page.sees('It is loaded when the gateway answers again.');
   await using second = await startGateway({ config: fixed });
@@ -194,12 +201,8 @@ test('outside loopback the page asks for a token, shows what is theirs, and forg
 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;
-  await using gate = await startGateway({
-    config: (draft) => {
-      draft.admin.host = '0.0.0.0';
-      draft.pools.push({ id: 'lab', assignments: [{ account: 'north' }] });
-      draft.operators = [operatorRow('ops', ['team'])];
-    },
+  await using gate = await startWithSignIn((draft) => {
+    draft.pools.push({ id: 'lab', assignments: [{ account: 'north' }] });
   });
   await page.open(`${gate.adminUrl}/accounts`);
   await page.sees('Sign in to poolgate');
@@ -223,30 +226,18 @@ test('a page whose sign-in has ended asks for a token again, and a sign-out that
 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;
-  await using gate = await startGateway({
-    config: (draft) => {
-      draft.admin.host = '0.0.0.0';
-      draft.operators = [operatorRow('ops', ['team'])];
-    },
-  });
-  const signIn = async (operator: string): Promise<void> => {
-    await page.sees('Sign in to poolgate');
-    await page.type(tokenOf(operator));
-    await page.press('Enter');
-    await page.sees(`Sign out ${operator}`);
-    await page.sees('Live');
-  };
+  await using gate = await startWithSignIn();
   // A field that has the focus only some frames after it can be seen loses what is typed meanwhile.
   await page.send('Page.addScriptToEvaluateOnNewDocument', {
     source: `new MutationObserver(() => { globalThis.focusAtSight ??= document.querySelector('#token')?.matches(':focus'); }).observe(document, { childList: true, subtree: true });`,
   });
   await page.open(`${gate.adminUrl}/requests`);
-  await signIn('ops');
+  await signIn(page, 'ops');
   assert.equal(await page.evaluate('globalThis.focusAtSight'), true);
   await gate.reconfigure((draft) => {
     draft.operators = [operatorRow('night', ['team'])];
   });
-  await signIn('night');
+  await signIn(page, 'night');
   await gate.stop();
   await pressed(page, 'Sign out night');
   await page.sees('the gateway does not answer');

@@ -52,6 +52,12 @@ function sentenceOf({ ready, accounts, in_flight, uptime_seconds, pools }) {
   return `${state}: ${available} of ${all} accounts are available in ${pools.length} ${pools.length === 1 ? 'Pool' : 'Pools'}, ${in_flight} ${in_flight === 1 ? 'turn runs' : 'turns run'}, up for ${span(uptime_seconds * 1_000)}.`;
 }
 
+/**
+ * The error of a part of the page. That the gateway does not answer is said once, at the top.
+ * @param {import('../base/api.js').ApiError | undefined} error
+ */
+const ownError = (error) => (error?.status === 0 ? undefined : error);
+
 /** @param {{ since: string, title: string }} props */
 function Sums({ since, title }) {
   const { data, error } = useLive(withQuery('/api/usage', { since }), ['requests']);
@@ -59,7 +65,7 @@ function Sums({ since, title }) {
   const failed = total && total.request_count > 0 ? total.failed_count / total.request_count : 0;
   return html`<article class="card">
     <h3>${title}</h3>
-    <${Failure} error=${error} hasData=${data !== undefined} />
+    <${Failure} error=${ownError(error)} hasData=${data !== undefined} />
     ${
       total &&
       html`<dl>
@@ -126,7 +132,7 @@ function Quotas() {
   ];
   const empty = html`There is no account yet: <code>poolgate account add</code> adds one.`;
   return html`<${Section} title="Accounts">
-    <${Failure} error=${error} hasData=${data !== undefined} />
+    <${Failure} error=${ownError(error)} hasData=${data !== undefined} />
     <${Waiting} isWaiting=${data === undefined && !error} />
     ${data && html`<${Table} caption="Accounts by quota left" columns=${columns} rows=${data.accounts} keyOf=${(/** @type {any} */ { id }) => id} empty=${empty} />`}
     <p class="pages">
