@@ -68,11 +68,7 @@ const REFUSALS: Readonly<Partial<Record<Relogin, (id: string) => string>>> = {
 };
 
 /** @throws ConfigError if the configuration file has errors, because a static bearer is read together with it */
-async function readCredential(
-  { follower, services: { credentials } }: AdminTarget,
-  id: string,
-  actor: string,
-): Promise<Relogin> {
+async function readCredential({ follower, services: { credentials } }: AdminTarget, id: string, actor: string): Promise<Relogin> {
   const read = credentials.relogin(id);
   if (read) return read;
   const { changes } = await follower.reload(actor);
