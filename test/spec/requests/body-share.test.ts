@@ -55,8 +55,9 @@ test('[Q38] bodies of one key that trickle do not keep another key out: the larg
   const { status, json, headers } = (await clients[3]?.answer()) ?? assert.fail('no client');
   assert.deepEqual([status, json.error.code], [503, 'server_is_overloaded']);
   assert.ok(headers['retry-after']);
+  const others = clients.filter((_, i) => i !== 3);
   assert.deepEqual(
-    clients.filter(({ over, pending }) => over || pending !== '').map((client) => clients.indexOf(client)),
+    others.filter(({ over, pending }) => over || pending !== '').map((client) => clients.indexOf(client)),
     [],
     'no other body is refused',
   );
