@@ -97,7 +97,8 @@ for (const [path, stream] of [
     assert.deepEqual(numbers, [
       [0, 1, 2, 3],
       [4, 5],
-      [9, 6],
+      // A public stream ends at its terminal event (RB16), a native one passes as it came.
+      path === NATIVE ? [9, 6] : [9],
     ]);
     for (const chunk of chunks) assert.ok(chunk.endsWith('\n\n'), 'whole events');
   });
