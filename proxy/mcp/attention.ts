@@ -1,4 +1,4 @@
-// What needs an operator's attention: accounts, Pools and keys that do not work, each with its state and a sentence.
+// What needs an operator's attention: the gateway, accounts, Pools and keys that do not work, each with its state and a sentence.
 import { list, nullable, object, oneOf, text, time, type ValueOf } from '../turn/json/field-schemas.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import { type AccountCondition, takesTurns } from './account-condition.ts';
@@ -6,11 +6,14 @@ import type { OperatorView } from './operator-view.ts';
 import { iso, isoOrNull } from './times.ts';
 
 const MATTER = object({
-  about: oneOf(['account', 'pool', 'key'], 'What it is about.'),
-  id: text('Id of the account, Pool or key.'),
+  about: oneOf(['gateway', 'account', 'pool', 'key'], 'What it is about.'),
+  id: text('Id of the account, Pool or key; empty for the gateway.'),
   state: oneOf(
-    ['reauth_required', 'out_of_quota', 'challenge_page', 'no_models', 'cooldown', 'no_routable_model', 'no_account', 'expired'],
-    'State of the account as in list_accounts; no_routable_model of a Pool, or no_account if none of its accounts takes turns; expired of a key.',
+    [
+      ...(['reload_refused', 'store_not_writable', 'store_in_use', 'no_routable_model', 'no_account'] as const),
+      ...(['reauth_required', 'out_of_quota', 'challenge_page', 'no_models', 'cooldown', 'expired'] as const),
+    ],
+    'reload_refused, store_not_writable or store_in_use of the gateway; state of the account as in list_accounts; no_routable_model of a Pool, or no_account if none of its accounts takes turns; expired of a key.',
   ),
   until: nullable(time('When it ends by itself; null where it does not, or that is not known.')),
   text: text('Its state as a sentence.'),
@@ -33,7 +36,28 @@ export function mattersOf(
       ? [{ about: 'key', id, state: 'expired', until: null, text: `key ${id} has expired` }]
       : [],
   );
-  return [...pools, ...accounts, ...keys];
+  return [...gatewayMatters(view), ...pools, ...accounts, ...keys];
+}
+
+function gatewayMatters({ process, services: { store } }: OperatorView): readonly Matter[] {
+  const about = { about: 'gateway', id: '', until: null } as const;
+  const { failing_since, queued } = store.stats();
+  const matters: Matter[] = [];
+  if (failing_since !== null) {
+    const waiting = `${queued} rows wait in memory, and the log has the reason (store_not_writable)`;
+    matters.push({ ...about, state: 'store_not_writable', text: `the store cannot be written: ${waiting}` });
+  }
+  if (store.inUse())
+    matters.push({
+      ...about,
+      state: 'store_in_use',
+      text: 'another gateway has the same database: each of the two counts limits separately',
+    });
+  if (!process.follower.lastReloadSucceeded) {
+    const text = 'the last reload was refused: the configuration file has errors, and what was read before still applies';
+    matters.push({ ...about, state: 'reload_refused', text });
+  }
+  return matters;
 }
 
 function poolMatter(

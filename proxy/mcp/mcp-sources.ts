@@ -27,7 +27,7 @@ export interface McpSources {
     readonly continuity: { accountOf(key: KeyConfig, value: string): Promise<string | undefined> };
     readonly providerOf: ProviderOf;
     readonly loaded: () => { readonly config: Config };
-    readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'requests' | 'usage'>;
+    readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'inUse' | 'requests' | 'stats' | 'usage'>;
     readonly usage: {
       readonly quota: { status(): readonly QuotaStatus[]; rates(account: string): Pick<AccountRates, 'smallest'> | undefined };
     };
@@ -42,4 +42,5 @@ export interface ProcessState {
   readonly startedAt: number;
   /** Whether the gateway takes traffic. */
   readonly ready: boolean;
+  readonly follower: { readonly lastReloadSucceeded: boolean };
 }

@@ -4,8 +4,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { SqliteConnection } from '../../store/sqlite/sqlite-connection.ts';
 import { openStore } from '../../store/store.ts';
+import type { Draft } from '../support/gateway.ts';
 import { startProgram } from '../support/program/program.ts';
 import { until } from '../support/until.ts';
+
+/** What the console and assistants show first. */
+async function attention({ draft }: { readonly draft: Draft }): Promise<readonly string[]> {
+  const answer = await fetch(`http://127.0.0.1:${draft.admin.port}/api/overview`);
+  return ((await answer.json()) as Draft).attention;
+}
 
 test('status, doctor and requests show that the store cannot be written', async () => {
   await using program = await startProgram({ here: true });
@@ -18,6 +25,7 @@ test('status, doctor and requests show that the store cannot be written', async 
   assert.match(String(message), /^another process has locked the database: end it\. Until then .* memory/);
   const shown = (await status()).split('\n')[1] ?? '';
   assert.match(shown, /^STORE NOT WRITABLE for \d+s: \d+ rows wait; the log has the reason$/);
+  assert.match(String(await attention(program)), /^the store cannot be written: \d+ rows wait in memory/);
   const diagnosis = await program.poolgate('doctor', '--offline');
   assert.equal(diagnosis.code, 1);
   assert.match(
@@ -30,6 +38,7 @@ test('status, doctor and requests show that the store cannot be written', async 
   await other.close();
   await program.line('store_writable');
   assert.doesNotMatch(await status(), /STORE/);
+  assert.deepEqual(await attention(program), []);
   const { out, err } = await program.poolgate('requests');
   assert.match(out, / model-a /);
   assert.equal(err, '');

@@ -165,7 +165,11 @@ test('a mode is set; the configuration shows the file, its errors at their lines
   await page.until(`document.querySelector('.actions .primary')`);
   await pressed(page, 'Reload');
   await page.until(`/the file has errors: line \\d+/.test(document.body.innerText)`);
+  await page.open(`${origin}/`);
+  await page.sees('The last reload was refused');
+  await page.open(`${origin}/configuration`);
   writeFileSync(program.path, good);
+  await page.until(`document.querySelector('.actions .primary')`);
   await pressed(page, 'Reload');
   await page.until(`/Reloaded|says what runs already/.test(document.body.innerText)`);
   await page.sees('this is what runs');

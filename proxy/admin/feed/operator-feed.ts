@@ -134,11 +134,12 @@ function seenAt({ services, startedAt }: AdminTarget): Seen {
   const passing = digestOf([accounts.map(({ inFlight, lastFailure }) => [inFlight, lastFailure?.at]), usage.quota.status()]);
   // The number of rows begins again with each process.
   const process = startedAt.toString(36);
-  const { written } = store.stats();
+  const { written, failing_since } = store.stats();
   const at = clock.now();
   // Rows of other nodes are only found by asking.
   const others = services.node ? Math.floor(at / OTHER_NODES_MS) : '';
-  const configuration = `${process}.${counters.values.config_reloads}`;
+  const { config_reloads, config_reloads_refused } = counters.values;
+  const configuration = `${process}.${config_reloads}.${config_reloads_refused}.${failing_since}`;
   return {
     states: { accounts: `${lasting}.${passing}`, requests: `${process}.${written}.${others}`, configuration },
     pressing: `${lasting} ${configuration}`,

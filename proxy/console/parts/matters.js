@@ -7,7 +7,7 @@ import { html } from '../base/html.js';
 import { session } from '../base/session.js';
 import { SaidText, useAction } from './action.js';
 
-/** @typedef {{ about: 'account' | 'pool' | 'key', id: string, state: string, until: string | null, text: string }} Matter */
+/** @typedef {{ about: 'gateway' | 'account' | 'pool' | 'key', id: string, state: string, until: string | null, text: string }} Matter */
 
 const FIRST = 8;
 
@@ -21,8 +21,9 @@ export function Matters({ matters, refresh }) {
     ${matters.length > FIRST && html`<button type="button" onClick=${() => setWhole(!isWhole)}>${isWhole ? 'Show fewer' : `Show all ${matters.length}`}</button>`}`;
 }
 
-/** @type {Readonly<Record<Matter['about'], (id: string) => readonly [string, string]>>} */
+/** Where the reader finds more about it. @type {Readonly<Record<Matter['about'], (id: string, state: string) => readonly [string, string] | undefined>>} */
 const PLACES = {
+  gateway: (_id, state) => (state === 'reload_refused' && session.value?.whole ? ['/configuration', 'Configuration'] : undefined),
   account: (id) => [`/accounts?id=${encodeURIComponent(id)}`, `Account ${id}`],
   pool: (id) => [`/models?pool=${encodeURIComponent(id)}`, `Models of ${id}`],
   key: (id) => [`/keys?id=${encodeURIComponent(id)}`, `Key ${id}`],
@@ -35,7 +36,7 @@ const RESTORED = new Set(['cooldown', 'out_of_quota']);
 function OneMatter({ matter, refresh }) {
   const { about, id, state } = matter;
   const { busy, said, run } = useAction();
-  const [href, name] = PLACES[about](id);
+  const [href, name] = PLACES[about](id, state) ?? [];
   const mayAct = about === 'account' && session.value?.accounts.includes(id);
   const mayRestore = mayAct && RESTORED.has(state);
   const mayLogin = mayAct && state === 'reauth_required';
@@ -49,7 +50,7 @@ function OneMatter({ matter, refresh }) {
     <span class="actions">
       ${mayRestore && html`<button type="button" disabled=${busy !== ''} onClick=${() => run('restore', restore)}>Restore</button>`}
       ${mayLogin && html`<a class="button" href=${`${href}&login=${encodeURIComponent(id)}`} onClick=${follow}>Log in again</a>`}
-      <a class="button" href=${href} onClick=${follow}>${name}</a>
+      ${href && html`<a class="button" href=${href} onClick=${follow}>${name}</a>`}
       <${SaidText} said=${said} />
     </span>
   </li>`;
