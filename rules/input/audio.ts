@@ -1,4 +1,4 @@
-// Checks that input audio is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
+// Checks that input audio is well-formed, of a known format, and not too large: the ceiling is that of the turn (F1.2, Q24, Q33).
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
@@ -10,7 +10,13 @@ export const audio = rule({
   name: 'audio',
   routes: COMPATIBLE_TURNS,
   request({ body }, { limits }) {
-    for (const { part, path } of audioParts(body.input)) refuseAudio(part.input_audio, `${path}.input_audio`, limits.audio_bytes);
+    let left = limits.audio_bytes;
+    for (const { part, path } of audioParts(body.input)) {
+      const at = `${path}.input_audio`;
+      const bytes = bytesOf(part.input_audio, at, left);
+      if (bytes > left) throw invalidRequest(`${at}.data`, `brings the decoded audio to more than ${limits.audio_bytes} bytes`);
+      left -= bytes;
+    }
   },
 });
 
@@ -25,14 +31,14 @@ function* audioParts(messages: Json | undefined): Generator<{ readonly part: Jso
   }
 }
 
-/** Checks the size first, so that audio that is too large is not read at all. */
-function refuseAudio(value: Json | undefined, path: string, limit: number): void {
+/** The decoded bytes. Audio of more than `limit` bytes is not read at all. @throws Refusal if the audio is malformed */
+function bytesOf(value: Json | undefined, path: string, limit: number): number {
   if (!isObject(value)) throw invalidRequest(path, 'must be an object with data and format');
   const { data, format } = value;
   if (!FORMATS.has(format)) throw invalidRequest(`${path}.format`, 'must be wav, mp3, m4a, webm or ogg');
-  const size = typeof data === 'string' ? decodedBytes(data, limit) : undefined;
-  if (size === undefined) throw invalidRequest(`${path}.data`, 'must be standard base64 with padding');
-  if (size > limit) throw invalidRequest(`${path}.data`, `decodes to more than ${limit} bytes`);
+  const bytes = typeof data === 'string' ? decodedBytes(data, limit) : undefined;
+  if (bytes === undefined) throw invalidRequest(`${path}.data`, 'must be standard base64 with padding');
+  return bytes;
 }
 
 /**

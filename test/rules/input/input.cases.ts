@@ -151,6 +151,16 @@ export const AUDIO: readonly Case[] = [
       ...withAudio('F1.2', `${bytes} bytes of ${bytes - 1}`, { data, format: 'ogg' }, { audioBytes: bytes - 1, below: '.data' }),
     ];
   }),
+  ...[8, 7].map(
+    (audioBytes): Case => ({
+      clause: 'F1.2',
+      kind: 'public-responses',
+      name: `8 bytes in two messages of ${audioBytes}`,
+      body: asks({ input: [1, 2].map(() => ({ role: 'user', content: [part({ data: DATA, format: 'wav' })] })) }),
+      audioBytes,
+      ...(audioBytes < 8 ? { refused: invalidAt('input.1.content.0.input_audio.data') } : {}),
+    }),
+  ),
   {
     clause: 'F1.2',
     kind: 'public-responses',
