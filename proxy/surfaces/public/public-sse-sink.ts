@@ -2,7 +2,6 @@
 import { KeepaliveSseSink } from '../../clients/http/replies/keepalive-sse-sink.ts';
 import { errorEvent, Refusal } from '../../turn/errors/refusal.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
-import { endOf } from '../../turn/reply/terminal-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 
 /** The most types that are remembered. It is more than there are types of events. */
@@ -18,11 +17,8 @@ export class PublicSseSink extends KeepaliveSseSink {
   readonly #numbered = new Map<string, boolean>();
   /** The next number, set when the account's numbers no longer hold. */
   #next: number | undefined;
-  /** Whether the terminal event was written. What an account sends after it arrives or not by how its connection is read (RB16). */
-  #isEnded = false;
 
   override raw(event: ReplyEvent): void {
-    if (this.#isEnded) return;
     if (!event.hasData) {
       super.raw(event);
       return;
@@ -35,15 +31,12 @@ export class PublicSseSink extends KeepaliveSseSink {
         return;
       }
     }
-    this.#isEnded = endOf(event.type) !== undefined;
     if (this.#isNumbered(event)) this.#last = event.copy(this.#lastEvent);
     super.raw(event);
   }
 
   override event(event: Event): void {
-    if (this.#isEnded) return;
     const { data } = event;
-    this.#isEnded = endOf(event.type) !== undefined;
     // Providers may omit the sequence number of an error event. Here every error has one (Q2).
     const isError = event.type === 'error';
     if (isError && data.sequence_number === undefined) this.renumber();

@@ -343,27 +343,3 @@ describe('[RB18] keepalives as data events', () => {
     });
   }
 });
-
-describe('events after the terminal one', () => {
-  for (const route of ROUTES.filter(({ name }) => !name.startsWith('native'))) {
-    test(`[RB16] [EV2] are not shown, even if they arrive with it (${route.name})`, async () => {
-      const later = [at(8, 'response.output_text.delta', { delta: 'late' }), at(9, 'error', { code: 'server_error', message: 'late' })];
-      gate.upstream.next('north', bytes(framed([...turnOf(route.items), ...later])));
-      const { ok, text, reply } = await route.ask();
-      assert.deepEqual([ok, text], [true, EXPECTED[route.name]]);
-      assert.doesNotMatch(reply?.text ?? '', /late/);
-    });
-  }
-
-  test('[F1.8] nothing follows the failed response that ends a public stream, and it has no end mark', async () => {
-    const failed = { response: { ...RUNNING, status: 'failed', error: { code: 'server_error', message: 'It broke.' } } };
-    const events = [
-      ...turnOf(MESSAGES).slice(0, -1),
-      at(3, 'response.failed', failed),
-      at(4, 'response.completed', { response: ended([]) }),
-    ];
-    gate.upstream.next('north', bytes(framed(events)));
-    const { text } = await gate.send(PUBLIC, { body: turnOn(PUBLIC, 'hi') });
-    assert.equal(eventsOf(text).at(-1)?.event, 'response.failed');
-  });
-});
