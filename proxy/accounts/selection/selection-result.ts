@@ -148,15 +148,19 @@ export function noCandidate(unavailable: readonly UnavailableAccount[], context:
 }
 
 /** The later of the end of its cooldown and of its exhaustion or reserve; Unix milliseconds, undefined if it is not known. */
-export function unavailableUntil({ health, evidence, quota }: AccountRecord, { scope, now }: RefusalContext): number | undefined {
-  return later(health?.cooldownEnd(scope), (evidence?.stateAt(now).exhausted ?? quota?.reserved)?.until);
-}
+export const unavailableUntil = (record: AccountRecord, context: RefusalContext): number | undefined =>
+  endOf(record, record.health?.cooldownEnd(context.scope), context);
 
 /** The same for clients. The length of a cooldown that is the gateway's own says nothing about the quota of an API account (AA62). */
 function toldReset(record: AccountRecord, context: RefusalContext): number | undefined {
-  const { current, health, evidence, quota } = record;
+  const { current, health } = record;
   if (current && !isApiAccount(current.config)) return unavailableUntil(record, context);
-  return later(health?.statedEnd(context.scope), (evidence?.stateAt(context.now).exhausted ?? quota?.reserved)?.until);
+  return endOf(record, health?.statedEnd(context.scope), context);
 }
 
-const later = (a: number | undefined, b: number | undefined): number | undefined => (a === undefined ? b : Math.max(a, b ?? 0));
+function endOf({ evidence, quota }: AccountRecord, cooldown: number | undefined, { now }: RefusalContext): number | undefined {
+  const spent = evidence?.stateAt(now).exhausted ?? quota?.reserved;
+  // A limit without a reset outlasts the cooldown: a usage read ends it (RB23).
+  if (cooldown === undefined || !spent || spent.until === undefined) return spent ? spent.until : cooldown;
+  return Math.max(cooldown, spent.until);
+}

@@ -414,6 +414,18 @@ describe('[RB22] usage limits', () => {
     assert.equal(gate.quota('north').status, 'exhausted');
   });
 
+  test('[RB22] [RB23] no time is told for a limit that has no reset', async () => {
+    for (const type of ['usage_not_included', 'workspace_owner_credits_depleted']) {
+      for (const account of ['north', 'south']) gate.upstream.next(account, limitedBy({ type, message: 'No.' }));
+      const { turn } = overHttp('', PUBLIC, false);
+      for (const { status, headers, error } of [await turn(), await turn()]) {
+        assert.deepEqual([status, error?.code, error?.resets_at], [429, 'usage_limit_reached', undefined], type);
+        assert.equal(headers?.get('retry-after'), null);
+      }
+      gate.heal();
+    }
+  });
+
   test('[RB27] an error frame repeats its headers, as texts, numbers or booleans', async () => {
     const headers = { ...windows(12, 97), 'X-Agent-Secondary-Used-Percent': 97, 'x-agent-credits-unlimited': false };
     gate.upstream.next('north', replyEvents([{ type: 'error', status: 429, error: USAGE_LIMIT, headers }]));
