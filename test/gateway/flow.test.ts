@@ -7,9 +7,10 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { modelsWithin } from '../../proxy/rehearsal/model/sample-models.ts';
 import { ManualClock } from '../support/clocks/manual-clock.ts';
-import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { postOf, RawClient } from '../support/network/raw.ts';
 import { rawHead, startRawUpstream } from '../support/network/raw-upstream.ts';
+import { eventsOf } from '../support/network/sse-events.ts';
 import { replyBytes, replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 

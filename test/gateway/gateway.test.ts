@@ -1,7 +1,8 @@
 // The basics as a client sees them: turns stream through a Pool, and fail over if the client has no output yet.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventsOf, startGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
+import { eventsOf } from '../support/network/sse-events.ts';
 
 const TURN = { model: 'model-a', input: 'hello', stream: true };
 

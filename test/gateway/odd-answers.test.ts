@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf } from '../support/native-frames.ts';
 import { postOf, RawClient } from '../support/network/raw.ts';
 import { type RawUpstream, rawHead, rawResponse, startRawUpstream } from '../support/network/raw-upstream.ts';
+import { eventsOf } from '../support/network/sse-events.ts';
 import { replyBytes, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { connect } from '../support/websocket.ts';
 

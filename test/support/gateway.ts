@@ -1,7 +1,6 @@
 // A running gateway for a test, with real sockets on free ports, the rehearsal provider as its upstream, and a temporary store.
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { request } from 'undici';
 import { stringify } from 'yaml';
 import type { ProcessLoad } from '../../proxy/admission/process-load.ts';
 import { Log } from '../../proxy/base/process/log.ts';
@@ -12,8 +11,11 @@ import { Gateway } from '../../proxy/gateway/gateway.ts';
 import { startConfigured } from '../../proxy/rehearsal/configured-provider.ts';
 import type { ProviderOf } from '../../proxy/turn/provider/provider-api.ts';
 import type { Surface } from '../../proxy/turn/surface.ts';
+import { fetchFrom, type Reply, type RequestOptions, sendTo } from './network/sent-requests.ts';
 import { Probes } from './probes.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
+
+export type { Reply, RequestOptions } from './network/sent-requests.ts';
 
 export const KEY = 'pg-test-key';
 export const DIGEST = hash('sha256', KEY, 'hex');
@@ -45,51 +47,6 @@ export interface GatewayOptions {
   readonly surfaces?: readonly Surface[];
 }
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
-  readonly json: any;
-}
-
-export interface RequestOptions {
-  /** The method. Default: POST if there is a body. */
-  readonly method?: string;
-  /** The body. If it is neither text nor bytes, it is sent as JSON. */
-  readonly body?: unknown;
-  /** The headers. `authorization` replaces the test key. */
-  readonly headers?: Record<string, string>;
-  readonly signal?: AbortSignal;
-}
-
-/** A request with the test key. */
-function requestOf({ method, body, headers = {}, signal }: RequestOptions) {
-  const text = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-  const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-  return {
-    method: method ?? (body === undefined ? 'GET' : 'POST'),
-    headers: { authorization: `Bearer ${KEY}`, ...type, ...headers },
-    ...(text === undefined ? {} : { body: text }),
-    ...(signal ? { signal } : {}),
-  };
-}
-
-/** Sends a request with the test key. */
-const fetchFrom = (url: string, path: string, init: RequestOptions = {}): Promise<Response> => fetch(url + path, requestOf(init));
-
-/** What `fetch` adds to a request, except for codings. */
-const ADDED = { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node' } as const;
-
-/** Sends such a request, and reads the whole answer. `fetch` takes three times the processor time for it. */
-export async function sendTo(url: string, path: string, init: RequestOptions = {}): Promise<Reply> {
-  const asked = requestOf({ ...init, headers: { ...ADDED, ...init.headers } });
-  const { statusCode, headers, body } = await request(url + path, asked);
-  const text = await body.text();
-  const fields = Object.entries(headers).flatMap(([name, values = []]) => [values].flat().map((value): [string, string] => [name, value]));
-  return { status: statusCode, headers: new Headers(fields), text, json: jsonOrUndefined(text) };
-}
-
 export class TestGateway extends Probes {
   readonly upstream: Upstream;
   readonly url: string;
@@ -119,11 +76,11 @@ export class TestGateway extends Probes {
   }
 
   fetch(path: string, init: RequestOptions = {}): Promise<Response> {
-    return fetchFrom(this.url, path, init);
+    return fetchFrom({ url: this.url, key: KEY }, path, init);
   }
 
   send(path: string, init: RequestOptions = {}): Promise<Reply> {
-    return sendTo(this.url, path, init);
+    return sendTo({ url: this.url, key: KEY }, path, init);
   }
 
   /** The page of metrics. */
@@ -286,32 +243,4 @@ export async function loadedFrom(draft: Draft, path = '/test/config.yaml'): Prom
   const { config, findings, ...resolved } = await inspect(stringify(draft), { path, env });
   if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
   return { config, path, ...resolved };
-}
-
-export interface SseEvent {
-  readonly event: string | undefined;
-  /** Parsed JSON, or the text itself if it is none, as in `[DONE]`. */
-  // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
-  readonly data: any;
-}
-
-/** The events of an SSE text, without comments. */
-export function eventsOf(text: string): readonly SseEvent[] {
-  return text
-    .split(/\r\n\r\n|\n\n|\r\r/)
-    .map((block) => block.split(/\r\n|\n|\r/))
-    .flatMap((lines) => {
-      const field = (name: string): string[] =>
-        lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ''));
-      const data = field('data');
-      return data.length === 0 ? [] : [{ event: field('event')[0], data: jsonOrUndefined(data.join('\n')) ?? data.join('\n') }];
-    });
-}
-
-function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 // Clients of the Messages API, over JSON and SSE.
 import { asList, asString, isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
-import { eventsOf, type TestGateway } from '../../support/gateway.ts';
+import type { TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import type { Asked, Called, Came, Client } from './client.ts';
 
 function bodyOf({ model = 'model-a', tools = [], choice, schema, most }: Asked, messages: readonly Json[]): JsonObject {

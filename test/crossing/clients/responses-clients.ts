@@ -1,6 +1,7 @@
 // Clients of the Responses API: native ones and public ones, over JSON, SSE and websockets.
 import { asList, asString, isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
-import { eventsOf, type TestGateway } from '../../support/gateway.ts';
+import type { TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { connect, UpgradeRefusal } from '../../support/websocket.ts';
 import type { Asked, Called, Came, Client } from './client.ts';
 

@@ -2,7 +2,8 @@
 // every turn leaves one row, and no compaction that began is requested again.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { eventsOf, type Reply, startGateway } from '../../support/gateway.ts';
+import { type Reply, startGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { replyBytes } from '../../support/rehearsal-replies.ts';
 import { numbersTo, sampleOf } from '../../support/sample.ts';
 

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fault } from '../../../proxy/rehearsal/faults/fault.ts';
-import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { replyBytes, turnBody } from '../../support/rehearsal-replies.ts';
 import { numbersTo, sampleOf } from '../../support/sample.ts';
 

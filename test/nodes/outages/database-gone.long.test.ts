@@ -1,7 +1,8 @@
 // A process that stops while its database is unreachable, or while its settlements cannot be written.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bearerOf, draftFor, sendTo } from '../../support/gateway.ts';
+import { bearerOf, draftFor, KEY } from '../../support/gateway.ts';
+import { sendTo } from '../../support/network/sent-requests.ts';
 import { freshDatabase, postgres } from '../../support/postgres/postgres.ts';
 import { Link } from '../../support/postgres/postgres-link.ts';
 import { ServeProcess } from '../../support/program/process.ts';
@@ -22,7 +23,7 @@ test('[Q34] a process without an admin listener that stops while the database is
   await using serving = await ServeProcess.start(draft);
   const [, url = ''] = /serves (\S+)/.exec(await serving.line()) ?? [];
   upstream.next('north', 'stall before headers');
-  const running = sendTo(url, NATIVE, { body: turnBody('hi') });
+  const running = sendTo({ url, key: KEY }, NATIVE, { body: turnBody('hi') });
   await upstream.stalled('north');
   link.refuses = true;
   link.cut();
@@ -48,7 +49,7 @@ test('[Q34] a process that could not write its settlements ends with exit code 1
   await using serving = await ServeProcess.start(draft);
   const { main } = await serving.addresses();
   upstream.next('north', 'stall before headers');
-  const running = sendTo(main, NATIVE, { body: turnBody('hi') });
+  const running = sendTo({ url: main, key: KEY }, NATIVE, { body: turnBody('hi') });
   await upstream.stalled('north');
   // All other rows can be written.
   await (await postgres()).query(store, 'ALTER TABLE key_grants RENAME TO key_grants_taken_away');

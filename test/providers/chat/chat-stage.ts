@@ -1,7 +1,8 @@
 // A gateway with one Chat account for tests of its translation: the request that the account gets, and the reply that clients get.
 import type { Clock } from '../../../proxy/base/time/clock.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { type Draft, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { type Platform, type PlatformAnswer, startPlatform } from '../responses/platform.ts';
 import { HELLO, streamed } from './completions.ts';
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
-import { bearerOf, type Draft, eventsOf, startGateway } from '../../support/gateway.ts';
+import { bearerOf, type Draft, startGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
 import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../../support/turns/turn-paths.ts';
 

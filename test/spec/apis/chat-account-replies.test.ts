@@ -15,7 +15,7 @@ import {
 } from '../../providers/chat/chat-stage.ts';
 import { call, chunk, ENDING, finish, framed, HELLO, raw, streamed, text, USAGE, usageChunk } from '../../providers/chat/completions.ts';
 import { answers, type PlatformAnswer } from '../../providers/responses/platform.ts';
-import { eventsOf } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { sampleOf } from '../../support/sample.ts';
 
 let stage: ChatStage;

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { HELLO, streamed } from '../../providers/chat/completions.ts';
 import { type Platform, startPlatform } from '../../providers/responses/platform.ts';
-import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { connect } from '../../support/websocket.ts';
 

@@ -5,8 +5,9 @@ import { agentApi } from '../../../proxy/providers/agent/agent-api.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { talkApi } from '../../providers/talk/talk-api.ts';
 import { answers, HELLO, startTalkServer, type TalkServer, talks } from '../../providers/talk/talk-server.ts';
-import { bearerOf, eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { bearerOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { connect } from '../../support/websocket.ts';
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { ManualClock } from '../../support/clocks/manual-clock.ts';
-import { eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 import { CHAT, CHAT_ALIAS } from '../../support/turns/turn-paths.ts';
 

@@ -10,8 +10,9 @@ import { hostOf, isAgentBackend } from '../../../proxy/turn/wire/known-hosts.ts'
 import { poolgate } from '../../cli/run.ts';
 import { fileAt } from '../../config/files.ts';
 import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
-import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { type Draft, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { call, withOperator } from '../../support/mcp.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { freshDatabase } from '../../support/postgres/postgres.ts';
 import { modelEntry, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 

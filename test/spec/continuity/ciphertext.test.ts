@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { eventsOf } from '../../support/gateway.ts';
 import { frameOf } from '../../support/native-frames.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 import { NATIVE, outputOf, PUBLIC, Stage, user } from '../../support/stages/continuity.ts';
 import { connect } from '../../support/websocket.ts';

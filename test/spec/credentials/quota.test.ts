@@ -8,7 +8,8 @@ import type { SimulatedQuota } from '../../../proxy/rehearsal/account/account-pr
 import { PROFILES } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { type Draft, eventsOf, type Reply, type TestGateway } from '../../support/gateway.ts';
+import type { Draft, Reply, TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { modelEntry, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import { type Clocked, startClocked } from '../../support/stages/clocked.ts';
 import { until } from '../../support/until.ts';

@@ -6,8 +6,9 @@ import { PNG } from '../../../proxy/rehearsal/model/simulated-image.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
-import { bearerOf, type Draft, eventsOf } from '../../support/gateway.ts';
+import { bearerOf, type Draft } from '../../support/gateway.ts';
 import { headOf, RawClient } from '../../support/network/raw.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { modelEntry, replyJson } from '../../support/rehearsal-replies.ts';
 import {
   askImage,

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { FAULT_READERS } from '../../../proxy/rehearsal/faults/fault-readers.ts';
-import { eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { byTurns } from '../../support/sample.ts';
 import { MESSAGES, messagesBody } from './messages-body.ts';
 

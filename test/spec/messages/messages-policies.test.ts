@@ -5,7 +5,8 @@ import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { compressedText, corpusText } from '../../support/compression.ts';
-import { eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { until } from '../../support/until.ts';
 
 const SECRETS = { narrow: 'pg-narrow', high: 'pg-high', capped: 'pg-capped', minute: 'pg-minute' } as const;

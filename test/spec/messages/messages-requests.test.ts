@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { signatureOf } from '../../../proxy/surfaces/messages/signature.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { messagesBody as ask, MESSAGES } from './messages-body.ts';
 
 let gate: TestGateway;

@@ -5,7 +5,8 @@ import { after, before, beforeEach, test } from 'node:test';
 import { inspect } from '../../../proxy/config/loading/load.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { SMALL } from '../../config/files.ts';
-import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { replyEvents } from '../../support/rehearsal-replies.ts';
 import { MESSAGES, messagesBody } from './messages-body.ts';
 

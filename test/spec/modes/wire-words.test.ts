@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { eventsOf, startGateway } from '../../support/gateway.ts';
+import { startGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { replyEvents } from '../../support/rehearsal-replies.ts';
 
 const WIRE = { agent: 'codex', meter: 'wham', lite_marker: 'x-openai-internal-codex-responses-lite', client_version: '0.0.0' };

@@ -5,8 +5,9 @@ import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { stringify } from 'yaml';
-import { type Draft, eventsOf, KEY, startGateway } from '../../support/gateway.ts';
+import { type Draft, KEY, startGateway } from '../../support/gateway.ts';
 import { postOf, RawClient } from '../../support/network/raw.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { type Program, startProgram } from '../../support/program/program.ts';
 import { startUpstream } from '../../support/rehearsal.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';

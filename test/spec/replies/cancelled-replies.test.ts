@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
 import { connect } from '../../support/websocket.ts';

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { DECLARING, RESTORATIONS } from '../../rules/tools/namespace-restoration.cases.ts';
-import { eventsOf, type Reply, startGateway } from '../../support/gateway.ts';
+import { type Reply, startGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 
 const NATIVE = '/backend-api/agent/responses';

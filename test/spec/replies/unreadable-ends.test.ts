@@ -2,8 +2,9 @@
 // The client would fail on it or wait forever, so the gateway breaks the reply off.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { eventsOf, startGateway } from '../../support/gateway.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../../support/native-frames.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { replyBytes, replyEvents, turnBody } from '../../support/rehearsal-replies.ts';
 import { CHAT, turnOn } from '../../support/turns/turn-paths.ts';
 import { connect } from '../../support/websocket.ts';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
-import { eventsOf, KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { replyBytes, turnBody } from '../../support/rehearsal-replies.ts';
 
 const data = (type: string, n: number, members: object = {}): string =>

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { replyBytes, turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';

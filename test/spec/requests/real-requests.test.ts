@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { eventsOf, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { modelEntry, turnBody } from '../../support/rehearsal-replies.ts';
 import { connect } from '../../support/websocket.ts';
 

@@ -14,7 +14,8 @@ import { LIFECYCLE } from '../../../proxy/turn/reply/event-types.ts';
 import type { ReplyEvent } from '../../../proxy/turn/reply/reply-event.ts';
 import { type StreamedTurn, surface } from '../../../proxy/turn/surface.ts';
 import type { Event, Outcome } from '../../../proxy/turn/turn.ts';
-import { type Draft, eventsOf, KEY, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { type Draft, KEY, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 
 const NOTES = '/v1/notes';
 

@@ -1,6 +1,7 @@
 // Several nodes as separate processes on one empty database, with the accounts of one upstream in the test.
 import type { CounterName } from '../../../proxy/base/process/metrics.ts';
-import { bearerOf, type Draft, draftFor, type Reply, type RequestOptions, sendTo } from '../gateway.ts';
+import { bearerOf, type Draft, draftFor, KEY, type Reply, type RequestOptions } from '../gateway.ts';
+import { sendTo } from '../network/sent-requests.ts';
 import { freshDatabase } from '../postgres/postgres.ts';
 import { ServeProcess } from '../program/process.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from '../rehearsal.ts';
@@ -42,7 +43,7 @@ export class NodeProcess {
   }
 
   send(path: string, init: RequestOptions = {}): Promise<Reply> {
-    return sendTo(this.url, path, init);
+    return sendTo({ url: this.url, key: KEY }, path, init);
   }
 
   /** The body of `/status`. */

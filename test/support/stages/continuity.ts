@@ -8,7 +8,8 @@ import { systemClock } from '../../../proxy/base/time/clock.ts';
 import type { Manners } from '../../../proxy/rehearsal/account/manners.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { ShiftedClock } from '../clocks/shifted-clock.ts';
-import { eventsOf, KEY, type Reply, startGateway, type TestGateway } from '../gateway.ts';
+import { KEY, type Reply, startGateway, type TestGateway } from '../gateway.ts';
+import { eventsOf } from '../network/sse-events.ts';
 
 export const NATIVE = '/backend-api/agent/responses';
 export const PUBLIC = '/v1/responses';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
-import { eventsOf, type TestGateway } from '../gateway.ts';
+import type { TestGateway } from '../gateway.ts';
+import { eventsOf } from '../network/sse-events.ts';
 import { CHAT, CHAT_ALIAS } from '../turns/turn-paths.ts';
 import { connect, type TestSocket } from '../websocket.ts';
 

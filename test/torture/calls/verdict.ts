@@ -1,7 +1,7 @@
 // The permitted answers to a client over HTTP after any fault of an account: one well-formed answer of its surface that is complete, or
 // broken off if the surface cannot report the fault in another way.
 import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
-import { eventsOf } from '../../support/gateway.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import type { Answer } from '../client/answers.ts';
 import type { Seen } from '../client/raw-call.ts';
 import { expect, shown } from '../finding.ts';

@@ -3,8 +3,8 @@
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
-import { eventsOf } from '../../support/gateway.ts';
 import { turnFrame, userMessage } from '../../support/native-frames.ts';
+import { eventsOf } from '../../support/network/sse-events.ts';
 import { pick } from '../attack.ts';
 import { type HttpAnswer, post } from './http-client.ts';
 import type { Life } from './member.ts';

@@ -5,8 +5,9 @@ import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';
 import { answers, numbered, type Platform, streams, textEvents } from '../../../providers/responses/platform.ts';
 import { type ResponsesStage, responsesStage, startStrict } from '../../../providers/responses/responses-stage.ts';
-import { eventsOf, type TestGateway } from '../../../support/gateway.ts';
+import type { TestGateway } from '../../../support/gateway.ts';
 import { userMessage } from '../../../support/native-frames.ts';
+import { eventsOf } from '../../../support/network/sse-events.ts';
 import { turnBody } from '../../../support/rehearsal-replies.ts';
 
 const NATIVE = '/backend-api/agent/responses';
