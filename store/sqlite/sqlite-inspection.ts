@@ -91,6 +91,8 @@ const damaged = (path: string, how: string): StoreCondition => ({
 /** The gateway lets the WAL grow to 64 MiB. A larger one shows a reader that never ends and keeps it from being emptied. */
 const LARGE_LOG_BYTES = 256 << 20;
 
+const OR_MOUNT = ', or mount its file system writable if it is read-only.';
+
 async function sizeConditions(path: string, size: number): Promise<readonly StoreCondition[]> {
   const log = (await sizeOf(`${path}-wal`)) ?? 0;
   const sizes = `${path} has ${mebibytes(size)}, and its log of writes ${mebibytes(log)}`;
@@ -104,7 +106,13 @@ async function sizeConditions(path: string, size: number): Promise<readonly Stor
         },
     ...((await isWritable(path))
       ? []
-      : [{ level: 'problem', message: `${path} cannot be written.`, advice: 'Give the file to the user of the gateway.' } as const]),
+      : [
+          {
+            level: 'problem',
+            message: `${path} cannot be written.`,
+            advice: `Give the file to the user of the gateway${OR_MOUNT}`,
+          } as const,
+        ]),
   ];
 }
 
@@ -112,7 +120,7 @@ async function sizeConditions(path: string, size: number): Promise<readonly Stor
 export function folderConditions(folder: string, writable: boolean): readonly StoreCondition[] {
   if (writable) return [];
   const message = `${folder} cannot be written: the gateway cannot create the database in it, or the database's log of writes.`;
-  return [{ level: 'problem', message, advice: 'Give the folder to the user of the gateway.' }];
+  return [{ level: 'problem', message, advice: `Give the folder to the user of the gateway${OR_MOUNT}` }];
 }
 
 /** @param path ends with a slash for a folder, so that a file of this name does not count */

@@ -35,7 +35,7 @@ export interface SqliteOptions extends WriterStamp {
 
 /** Faults that an operator can correct, in words. SQLite's own message follows them. */
 const MEANINGS: Readonly<Partial<Record<StoreErrorCode, string>>> = {
-  corrupt: 'it is not a database, or it is damaged; ',
+  corrupt: 'it is not a database, or it is damaged (`poolgate store check` gives advice); ',
   full: 'its disk is full; ',
   locked: 'another process is using it; ',
   not_writable: 'it cannot be written, or no file can be created beside it; ',

@@ -158,7 +158,7 @@ test('a file that cannot be opened is refused with a reason', async (context) =>
   await mkdir(`${path}/folder`);
   await assert.rejects(
     openStore(`sqlite:${path}/text`, { clock }),
-    refused('corrupt', /text: it is not a database, or it is damaged; SQLite: SQLITE_NOTADB/),
+    refused('corrupt', /text: it is not a database, or it is damaged \(`poolgate store check` gives advice\); SQLite: SQLITE_NOTADB/),
   );
   await assert.rejects(
     openStore(`sqlite:${path}/folder`, { clock }),

@@ -115,7 +115,7 @@ test('a folder in which the gateway cannot create files is a problem', async (co
     {
       level: 'problem',
       message: "/data cannot be written: the gateway cannot create the database in it, or the database's log of writes.",
-      advice: 'Give the folder to the user of the gateway.',
+      advice: 'Give the folder to the user of the gateway, or mount its file system writable if it is read-only.',
     },
   ]);
 
