@@ -2,7 +2,7 @@
 // refusals.
 import type { ServerResponse } from 'node:http';
 import type { Failure } from './errors/failure.ts';
-import type { Refusal } from './errors/refusal.ts';
+import type { Refusal, RefusalEvent } from './errors/refusal.ts';
 import type { Confidential } from './errors/sanitise.ts';
 import type { JsonObject } from './json/json.ts';
 import type { HeldBytes } from './reply/held-bytes.ts';
@@ -159,7 +159,7 @@ export interface Surface<Memory = unknown> {
    * The one event of a stream that begins with a refusal. It replaces all that the account sent (F1.8, Q17). Undefined on a surface that
    * relays what was sent. `collected` is the answer to a client that did not ask for a stream.
    */
-  readonly refusalEvent: ((failure: Failure, collected: Refusal, known: Confidential) => Event) | undefined;
+  readonly refusalEvent: ((failure: Failure, collected: Refusal, known: Confidential) => RefusalEvent) | undefined;
   /** Whether a stream that begins with a refusal is replaced with an answer that has a status (AM13). */
   readonly refusesByStatus?: boolean;
   /**

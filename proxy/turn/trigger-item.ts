@@ -6,5 +6,8 @@ export const COMPACTION_TRIGGER: JsonObject = Object.freeze({ type: 'compaction_
 
 export const isTrigger = (item: Json | undefined): boolean => isObject(item) && item.type === COMPACTION_TRIGGER.type;
 
+/** Whether the input ends in a trigger. */
+export const endsInTrigger = ({ input }: Body): boolean => isList(input) && isTrigger(input.at(-1));
+
 /** Whether the input has a trigger at any place. A rule checks the place. */
 export const asksForCompaction = ({ input }: Body): boolean => isList(input) && input.some(isTrigger);

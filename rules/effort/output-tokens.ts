@@ -1,11 +1,10 @@
 // Applies the key's output-token policy: refuses a larger cap, and sets a missing one to the key's maximum (CR1).
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
-import { asList, isAbsent } from '../../proxy/turn/json/json.ts';
+import { isAbsent } from '../../proxy/turn/json/json.ts';
 import { isCompaction } from '../../proxy/turn/routes/kinds.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
-import { isTrigger } from '../../proxy/turn/trigger-item.ts';
-import type { Body } from '../../proxy/turn/turn.ts';
+import { endsInTrigger } from '../../proxy/turn/trigger-item.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 
 const CAP = 'max_output_tokens';
@@ -43,5 +42,3 @@ export const outputTokens = rule({
     return key.output_tokens ? `caps output at ${key.output_tokens.max} tokens` : `does nothing: key ${key.id} has no output-token policy`;
   },
 });
-
-const endsInTrigger = ({ input }: Body): boolean => isTrigger(asList(input).at(-1));

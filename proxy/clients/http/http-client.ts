@@ -73,7 +73,6 @@ export class HttpClient implements TurnClient {
     return this.#isLarge;
   }
 
-  /** Whether anything of an answer was sent. */
   get shown(): boolean {
     return this.#response.headersSent;
   }
@@ -87,7 +86,6 @@ export class HttpClient implements TurnClient {
     return connectionOf(this.#request.socket).isStopped;
   }
 
-  /** Reads the body that the route's kind accepts: JSON, or a form as JSON. @throws Refusal */
   async json(): Promise<Body> {
     const request = this.#request;
     const contentType = request.headers['content-type'];
@@ -138,7 +136,6 @@ export class HttpClient implements TurnClient {
     writeAnswer(this.#response, status, headers, body);
   }
 
-  /** Sends a refusal. After a part of the answer was sent, it ends the connection instead. */
   refuse(refusal: Refusal): void {
     this.#forms?.close();
     if (this.shown) breakOff(this.#response);

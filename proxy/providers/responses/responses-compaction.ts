@@ -46,7 +46,7 @@ export class CompactRoutes {
 
 const nameOf = ({ id, base_url }: ApiAccountConfig): string => `${id}\n${base_url}`;
 
-/** Whether the turn asks for a compaction, by its kind or, on native routes, by the end of its input. */
+/** Whether the turn asks for a compaction, by its kind or, on native routes, by a trigger, which is moved to the end of its input. */
 export const asksToCompact = ({ route }: Pick<LiveTurn, 'route'>, body: Body): boolean =>
   isCompaction(route.kind) || asksForCompaction(body);
 

@@ -54,7 +54,7 @@ export class PublicSseSink extends KeepaliveSseSink {
 
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
     for (const last of closing) {
-      if (last instanceof Refusal) super.event({ type: 'error', data: errorEvent(last.error, this.#nextNumber()) });
+      if (last instanceof Refusal) super.event(errorEvent(last.error, this.#nextNumber()));
       else this.event(last);
     }
     if (outcome.kind === 'completed' || outcome.kind === 'incomplete') this.write('data: [DONE]\n\n');

@@ -2,11 +2,11 @@
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import type { ProviderError } from '../../turn/errors/error-statement.ts';
 import { blamesAccount, type Failure, KEPT_STATUSES } from '../../turn/errors/failure.ts';
-import { errorEvent, Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
+import { errorEvent, Refusal, type RefusalEvent, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { type Confidential, publicEnd, publicError, publicFailure } from '../../turn/errors/sanitise.ts';
 import { asList } from '../../turn/json/json.ts';
 import { surface } from '../../turn/surface.ts';
-import type { Event, Headers } from '../../turn/turn.ts';
+import type { Headers } from '../../turn/turn.ts';
 import { bearerToken } from '../../turn/wire/bearer-token.ts';
 import { publicAnswerHeaders, publicRequestHeaders } from '../../turn/wire/headers.ts';
 import { withoutMarker } from '../../turn/wire/lite-marker-names.ts';
@@ -32,9 +32,9 @@ export function errorType({ cause }: Failure): string {
 }
 
 /** The only event of a stream that is refused. Its type is the one that the refusal has in a collected answer. */
-function publicRefusalEvent({ error }: Failure, { error: { type, resets_at } }: Refusal, known: Confidential): Event {
+function publicRefusalEvent({ error }: Failure, { error: { type, resets_at } }: Refusal, known: Confidential): RefusalEvent {
   const shown = { ...publicError(error, known), type, ...(resets_at === undefined ? {} : { resets_at }) };
-  return { type: 'error', data: errorEvent(shown, 0) };
+  return errorEvent(shown, 0);
 }
 
 export const publicSurface = surface({

@@ -1,5 +1,6 @@
 // The error table (Q1), and its encodings for JSON, SSE and websocket frames (Q2).
 import type { JsonObject } from '../json/json.ts';
+import type { Event } from '../turn.ts';
 
 type ErrorType = 'invalid_request_error' | 'rate_limit_error' | 'usage_limit_reached' | 'server_error';
 
@@ -217,8 +218,13 @@ export function frameDataOf({ status, error, headers }: Refusal): JsonObject {
   return { type: 'error', status, error: { ...error }, ...(advice.length > 0 ? { headers: Object.fromEntries(advice) } : {}) };
 }
 
-/** The data of a public SSE error event; `sequence` continues the stream's numbers. */
-export function errorEvent(error: ErrorBody, sequence: number): JsonObject {
+/** An event that refuses a turn. */
+export interface RefusalEvent extends Event {
+  readonly data: JsonObject & { readonly error: ErrorBody };
+}
+
+/** A public SSE error event. @param sequence continues the stream's numbers */
+export function errorEvent(error: ErrorBody, sequence: number): RefusalEvent {
   const { message, code, param } = error;
-  return { type: 'error', sequence_number: sequence, code, message, param, error: { ...error } };
+  return { type: 'error', data: { type: 'error', sequence_number: sequence, code, message, param, error: { ...error } } };
 }

@@ -2,7 +2,7 @@
 // Q6).
 import { loggedCode } from '../../../turn/errors/error-codes.ts';
 import type { Failure } from '../../../turn/errors/failure.ts';
-import { type ErrorBody, type Refusal, RelayedRefusal } from '../../../turn/errors/refusal.ts';
+import { type Refusal, type RefusalEvent, RelayedRefusal } from '../../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../../turn/json/json.ts';
 import type { Event } from '../../../turn/turn.ts';
 import { collectedError } from '../../client-error.ts';
@@ -30,7 +30,7 @@ export function headRefusal(data: JsonObject | undefined, context: ReplyContext)
  * The refusal on a websocket. It is an error frame, which has a status, and the connection stays open (Q2). A status that the account
  * states is used (Q3).
  */
-function frameRefusal(failure: Failure, collected: Refusal, { data }: Event): Refusal {
+function frameRefusal(failure: Failure, collected: Refusal, { data }: RefusalEvent): Refusal {
   if (failure.status !== 200) return collected;
-  return new RelayedRefusal(collected.status, data.error as unknown as ErrorBody, loggedCode(failure.error.code));
+  return new RelayedRefusal(collected.status, data.error, loggedCode(failure.error.code));
 }

@@ -2,7 +2,7 @@
 import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import { isCompaction } from '../../../turn/routes/kinds.ts';
-import { isTrigger } from '../../../turn/trigger-item.ts';
+import { endsInTrigger, isTrigger } from '../../../turn/trigger-item.ts';
 import type { Body } from '../../../turn/turn.ts';
 
 /** The longest summary. A longer one would not compact the conversation. */
@@ -17,8 +17,7 @@ const QUESTION = `Summarise this conversation, so that another assistant can con
 Write the summary alone, as plain text. Do not continue the work, and do not call tools.`;
 
 /** Whether the turn asks for a compaction, by its kind or, on native routes, by the end of its input. */
-export const isSummary = ({ route }: Pick<LiveTurn, 'route'>, { input }: Body): boolean =>
-  isCompaction(route.kind) || (isList(input) && isTrigger(input.at(-1)));
+export const isSummary = ({ route }: Pick<LiveTurn, 'route'>, body: Body): boolean => isCompaction(route.kind) || endsInTrigger(body);
 
 /** @param body as the rules left it @returns a new body */
 export function summaryRequest(body: Body): Body {

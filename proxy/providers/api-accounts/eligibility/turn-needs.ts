@@ -1,9 +1,9 @@
 // What a turn needs from an account, read once from its Responses body for all API accounts of its Pool (AA18). It contains no text of the
 // client.
-import type { Json, JsonObject } from '../../../turn/json/json.ts';
-import { asList, asString, isList, isObject } from '../../../turn/json/json.ts';
+import { asList, asString, isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { AskedTurn } from '../../../turn/provider/lack.ts';
 import type { Modality } from '../../../turn/provider/served.ts';
+import { endsInTrigger } from '../../../turn/trigger-item.ts';
 import type { Body } from '../../../turn/turn.ts';
 import { askedEffort } from '../../../turn/wire/efforts.ts';
 import { type DeclaredHosted, type DeclaredTools, hostedTool, toolDeclarations } from './needed-tools.ts';
@@ -95,14 +95,13 @@ const itemType = (item: JsonObject): string | undefined => asString(item.type) ?
 
 function read(body: Body): TurnNeeds {
   const items = isList(body.input) ? body.input : [];
-  const last = items.at(-1);
   const declared = toolDeclarations(body);
   const choice = choiceOf(body.tool_choice);
   return {
     ...declared,
     ...inputsOf(items),
     isAnchored: typeof body.previous_response_id === 'string',
-    compacts: isObject(last) && last.type === 'compaction_trigger',
+    compacts: endsInTrigger(body),
     choice,
     requiredHosted: requiredHosted(body.tool_choice, choice, declared),
     hasSchema: isObject(body.text) && isObject(body.text.format) && body.text.format.type === 'json_schema',

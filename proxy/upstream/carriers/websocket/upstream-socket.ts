@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import { clientFrame } from '../../../base/bytes/frame-bytes.ts';
-import type { Batch, Batches } from '../../../base/process/batch.ts';
+import type { Batches } from '../../../base/process/batch.ts';
 import type { Heartbeat } from '../../../base/process/heartbeat.ts';
 import { connectionUnder, joinParts } from '../../../base/process/internals/ws-internals.ts';
 import type { LivePin } from '../../../turn/continuation.ts';
@@ -46,7 +46,7 @@ export class UpstreamSocket {
   /** The session id of the upgrade, if it has one. */
   readonly session: string | undefined;
   readonly #ws: WebSocket;
-  readonly #departures: Batch;
+  readonly #batches: Batches;
   /** Responses that a turn may continue on this connection. */
   readonly #responses = new KeptResponses();
   /** The pin of the last response. */
@@ -60,7 +60,6 @@ export class UpstreamSocket {
 
   constructor(options: UpstreamSocketOptions) {
     const { url, headers, authorization, connectMs, route, maxFrameBytes, heartbeat } = options;
-    const { arrivals, departures } = options.batches;
     this.authorization = authorization;
     this.session = headers['session-id'];
     const ws = new WebSocket(url.replace(/^http/, 'ws'), {
@@ -72,49 +71,21 @@ export class UpstreamSocket {
       ...route?.websocket(connectMs),
     });
     this.#ws = ws;
-    this.#departures = departures;
+    this.#batches = options.batches;
     ws.on('upgrade', ({ headers: answered }) => {
       this.#headers = joinedHeaders(answered);
     });
-    ws.on('open', () => {
-      heartbeat.watch(ws);
-      joinParts(ws);
-      // Added before the listener of ws, which delivers the frames that a chunk completes.
-      connectionUnder(ws)?.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
-      this.#user?.opened();
-    });
+    ws.on('open', () => this.#opened(heartbeat));
     ws.on('unexpected-response', (_request, response) => {
       if (this.#user) this.#user.refused(response);
       else response.destroy();
     });
-    ws.on('message', (data: Buffer, isBinary) => {
-      this.#partial.release(this.#user?.memory);
-      // Frames after a broken frame in the same read still arrive. They are dropped, because without the broken one the reply would look
-      // complete.
-      if (this.#failure) return;
-      if (isBinary) {
-        this.#end('malformed');
-        return;
-      }
-      const user = this.#user;
-      // Frames that arrive after the end of a reply do not belong to the next turn.
-      arrivals.add(() => {
-        if (this.#isReadFor(user)) this.#user?.frame(data);
-        else if (!this.#user && data.includes(CONNECTION_LIMIT)) this.close();
-      }, data.length);
-    });
+    ws.on('message', (data: Buffer, isBinary) => this.#message(data, isBinary));
     // 'close' follows every error.
     ws.on('error', (error) => {
       this.#failure ??= failureOf(error);
     });
-    ws.on('close', (code) => {
-      arrivals.flush();
-      this.#over();
-      this.#partial.release(this.#user?.memory);
-      const user = this.#user;
-      this.#user = undefined;
-      user?.ended(this.#failure ?? (code === FRAME_TOO_LARGE ? 'frame_too_large' : 'network'));
-    });
+    ws.on('close', (code) => this.#closed(code));
   }
 
   get isOpen(): boolean {
@@ -166,7 +137,7 @@ export class UpstreamSocket {
       // `ws` itself would mask the bytes one by one.
       if (this.isOpen) connectionUnder(this.#ws)?.write(clientFrame(frame));
     };
-    this.#departures.add(write, frame.length);
+    this.#batches.departures.add(write, frame.length);
   }
 
   pause(): void {
@@ -197,6 +168,15 @@ export class UpstreamSocket {
     this.#ws.on('close', closed);
   }
 
+  #opened(heartbeat: Heartbeat): void {
+    const ws = this.#ws;
+    heartbeat.watch(ws);
+    joinParts(ws);
+    // Added before the listener of ws, which delivers the frames that a chunk completes.
+    connectionUnder(ws)?.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
+    this.#user?.opened();
+  }
+
   /** Bytes between two turns do not count. */
   #arrived(bytes: number): void {
     if (!this.#user || this.#failure) return;
@@ -206,6 +186,32 @@ export class UpstreamSocket {
       if (!(thrown instanceof TooMuchHeld)) throw thrown;
       this.#end('too_large');
     }
+  }
+
+  #message(data: Buffer, isBinary: boolean): void {
+    this.#partial.release(this.#user?.memory);
+    // Frames after a broken frame in the same read still arrive. They are dropped, because without the broken one the reply would look
+    // complete.
+    if (this.#failure) return;
+    if (isBinary) {
+      this.#end('malformed');
+      return;
+    }
+    const user = this.#user;
+    // Frames that arrive after the end of a reply do not belong to the next turn.
+    this.#batches.arrivals.add(() => {
+      if (this.#isReadFor(user)) this.#user?.frame(data);
+      else if (!this.#user && data.includes(CONNECTION_LIMIT)) this.close();
+    }, data.length);
+  }
+
+  #closed(code: number): void {
+    this.#batches.arrivals.flush();
+    this.#over();
+    this.#partial.release(this.#user?.memory);
+    const user = this.#user;
+    this.#user = undefined;
+    user?.ended(this.#failure ?? (code === FRAME_TOO_LARGE ? 'frame_too_large' : 'network'));
   }
 
   /** Whether the current user reads frames that came for this user. */
