@@ -1,6 +1,5 @@
 // The error table (Q1), and its encodings for JSON, SSE and websocket frames (Q2).
 import type { JsonObject } from '../json/json.ts';
-import type { Event } from '../turn.ts';
 
 type ErrorType = 'invalid_request_error' | 'rate_limit_error' | 'usage_limit_reached' | 'server_error';
 
@@ -219,7 +218,8 @@ export function frameDataOf({ status, error, headers }: Refusal): JsonObject {
 }
 
 /** An event that refuses a turn. */
-export interface RefusalEvent extends Event {
+export interface RefusalEvent {
+  readonly type: 'error';
   readonly data: JsonObject & { readonly error: ErrorBody };
 }
 
