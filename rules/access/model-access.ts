@@ -11,7 +11,7 @@ export const modelAccess = rule({
   routes: [...TURNS, 'count-tokens'],
   request(work, turn) {
     const id = work.body.model;
-    if (typeof id !== 'string' || id === '') throw new Refusal('invalid_model', { param: 'model' });
+    if (typeof id !== 'string' || id === '') throw new Refusal('invalid_model', { param: 'model', message: 'The request names no model.' });
     if (!allowsModel(turn.key, id)) throw new Refusal('model_not_allowed', { param: 'model' });
     const found = turn.findModel(id);
     return found instanceof Promise ? found.then((late) => setModel(turn, late)) : setModel(turn, found);
@@ -25,11 +25,13 @@ export const modelAccess = rule({
 /** Whether clients recognise an unknown model by the status, as those of Messages do (AM21). */
 const isAliased = ({ route: { kind } }: Turn): boolean => kind !== undefined && ALIASED.includes(kind);
 
+const UNKNOWN = 'The requested model is unknown: GET /v1/models lists the models of this key.';
+
 /** Notes only a known id, because an unknown one is a client's text of any length (S4). */
 function setModel(turn: Turn, model: ModelView | undefined): void {
   // A model of embeddings takes no turns (AA79).
   if (!model || model.kind === 'embedding')
-    throw new Refusal('invalid_model', { param: 'model', ...(isAliased(turn) ? { status: 404 } : {}) });
+    throw new Refusal('invalid_model', { param: 'model', message: UNKNOWN, ...(isAliased(turn) ? { status: 404 } : {}) });
   turn.model = model;
   turn.note('model', model.id);
 }

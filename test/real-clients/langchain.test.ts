@@ -98,7 +98,7 @@ for (const useResponsesApi of [false, true]) {
 
     test('a refusal is its error, with our message', async () => {
       await using gate = await startGateway();
-      await assert.rejects(modelOf(gate, { model: 'model-z' }).invoke('hi'), /400 The requested model is missing or unknown/);
+      await assert.rejects(modelOf(gate, { model: 'model-z' }).invoke('hi'), /400 The requested model is unknown: GET \/v1\/models lists/);
     });
   });
 }

@@ -221,6 +221,6 @@ function checkMediaType(type: string | undefined): void {
   if (type === undefined || type === 'application/json') return;
   const essence = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (essence !== 'application/json' && !(essence.startsWith('application/') && essence.endsWith('+json'))) {
-    throw new Refusal('unsupported_media_type');
+    throw new Refusal('unsupported_media_type', { message: 'The body must be JSON: send `Content-Type: application/json`.' });
   }
 }

@@ -28,7 +28,8 @@ export const malformedForm = (what: string): Refusal => new Refusal('invalid_req
 /** @throws Refusal `unsupported_media_type` if the body is not a form, `invalid_request` if its boundary is not valid */
 export function boundaryOf(contentType: string | undefined): string {
   const type = mediaTypeOf(contentType);
-  if (type?.essence !== 'multipart/form-data') throw new Refusal('unsupported_media_type');
+  if (type?.essence !== 'multipart/form-data')
+    throw new Refusal('unsupported_media_type', { message: 'The body must be a form: send `Content-Type: multipart/form-data`.' });
   const boundary = type.params.get('boundary');
   if (boundary === null || !BOUNDARY.test(boundary)) throw malformedForm('has no proper boundary');
   return boundary;
