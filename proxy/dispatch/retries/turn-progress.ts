@@ -40,6 +40,9 @@ const NOTHING_EARLIER: Earlier = { attempts: 0, ids: 0 };
 /** Lacks that bind a turn to accounts of its model. */
 const BOUND: ReadonlySet<LackReason> = new Set(['anchor', 'files', 'compaction_item', 'ciphertext']);
 
+/** Refusals of a turn that generates nothing, by the accounts that could take it. */
+const ANSWERED: ReadonlySet<string | null> = new Set(['websocket_upgrade_required', 'usage_limit_reached', 'server_is_overloaded']);
+
 /** A row whose attempt may still run. */
 export type OpenRow = { -readonly [Field in keyof AttemptRow]: AttemptRow[Field] };
 
@@ -213,7 +216,7 @@ export class TurnProgress implements Confidential {
 
   /** The same for a refusal of selection. */
   answersInsteadOf({ code }: Refusal): boolean {
-    return this.#isAnswerable && (code === 'websocket_upgrade_required' || code === 'usage_limit_reached');
+    return this.#isAnswerable && ANSWERED.has(code);
   }
 
   /** Excludes the other accounts of an API that cannot express the turn (AA46). */

@@ -135,6 +135,28 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   }
 }
 
+test('[AA24] the gateway answers it if the agent accounts of the Pool are full', async () => {
+  await using busy = await startGateway({
+    upstream: { accounts: ['north', { id: 'box', api: { api: 'chat' } }] },
+    config(draft) {
+      draft.accounts[0].max_concurrent = 1;
+      draft.accounts[1].api = 'chat';
+      draft.pools[0].strategy = 'fill_first';
+      draft.admission = { websocket: { running: 8, waiting: 0, wait_ms: 1_000 } };
+    },
+  });
+  using first = await connect(busy, NATIVE_SOCKET);
+  busy.upstream.next('north', 'stall before headers');
+  first.send({ type: 'response.create', ...frameOf('hi') });
+  await busy.upstream.stalled('north');
+  using second = await connect(busy, NATIVE_SOCKET);
+  const warm = await second.turn(frameOf('hi', { generate: false }));
+  assert.equal(typesOf(warm).at(-1), 'response.completed', JSON.stringify(warm));
+  const turn = await second.turn(frameOf('more', { previous_response_id: responseId(warm) }));
+  assert.equal(typesOf(turn).at(-1), 'response.completed');
+  assert.equal(busy.upstream.turns().at(-1)?.account, 'box');
+});
+
 test('[AA24] [RB29] the next turn continues a response that its client has interrupted', async () => {
   await using own = await tiered();
   own.upstream.next('box', 'stall after 6 events');
