@@ -10,7 +10,7 @@ import type { AdminAddress } from './address.ts';
 const TIMEOUT_MS = 15_000;
 
 /** The longest wait for replies that a command can do without. */
-export const OPTIONAL_TIMEOUT_MS = 2_000;
+export const OPTIONAL_TIMEOUT_MS = 10_000;
 
 /** No gateway answered. */
 export class Unreachable extends CommandFailure {
