@@ -10,10 +10,10 @@ const MATTER = object({
   id: text('Id of the account, Pool or key; empty for the gateway.'),
   state: oneOf(
     [
-      ...(['reload_refused', 'store_not_writable', 'store_in_use', 'no_routable_model', 'no_account'] as const),
+      ...(['reload_refused', 'store_not_writable', 'store_in_use', 'sees_no_pool', 'no_routable_model', 'no_account'] as const),
       ...(['reauth_required', 'out_of_quota', 'challenge_page', 'no_models', 'cooldown', 'expired'] as const),
     ],
-    'reload_refused, store_not_writable or store_in_use of the gateway; state of the account as in list_accounts; no_routable_model of a Pool, or no_account if none of its accounts takes turns; expired of a key.',
+    'reload_refused, store_not_writable or store_in_use of the gateway; sees_no_pool if the operator has none; state of the account as in list_accounts; no_routable_model of a Pool, or no_account if none of its accounts takes turns; expired of a key.',
   ),
   until: nullable(time('When it ends by itself; null where it does not, or that is not known.')),
   text: text('Its state as a sentence.'),
@@ -39,7 +39,7 @@ export function mattersOf(
   return [...gatewayMatters(view), ...pools, ...accounts, ...keys];
 }
 
-function gatewayMatters({ process, services: { store } }: OperatorView): readonly Matter[] {
+function gatewayMatters({ isWhole, operator, pools, process, services: { store } }: OperatorView): readonly Matter[] {
   const about = { about: 'gateway', id: '', until: null } as const;
   const { failing_since, queued } = store.stats();
   const matters: Matter[] = [];
@@ -57,6 +57,9 @@ function gatewayMatters({ process, services: { store } }: OperatorView): readonl
     const text = 'the last reload was refused: the configuration file has errors, and what was read before still applies';
     matters.push({ ...about, state: 'reload_refused', text });
   }
+  // Otherwise the empty lists of such an operator look as if nothing were wrong.
+  if (!isWhole && pools.length === 0)
+    matters.push({ ...about, state: 'sees_no_pool', text: `operator ${operator} sees no Pool: it owns none and is assigned none` });
   return matters;
 }
 

@@ -364,6 +364,7 @@ test('a revoked token and an operator without Pools see nothing more after a rel
   ] as const) {
     assert.deepEqual((await call(changed, name))[list], [], name);
   }
+  assert.deepEqual((await call(changed, 'service_status')).attention, ['operator ops sees no Pool: it owns none and is assigned none']);
   await changed.reconfigure((draft) => {
     draft.operators = [];
   });
