@@ -1,32 +1,28 @@
 // Makes the error frame of an account's error. It has a numeric status and the four keys, because clients hang without them (Q2).
 import { codeOfType, OVERLOAD_CODES } from '../../turn/errors/error-codes.ts';
-import { statusIn } from '../../turn/errors/error-statement.ts';
+import { errorIn, statusIn } from '../../turn/errors/error-statement.ts';
 import { inBandFailure } from '../../turn/errors/failure.ts';
 import { asString, isObject, type JsonObject } from '../../turn/json/json.ts';
 
 const STATUSES = { request: 400, model: 400, quota: 429, rate: 429 } as const;
 
 /** @param data an `error` event, or the body of a refusal @param status the status of the refusal; an event may state its own */
-export function errorFrame(data: JsonObject, status?: number): JsonObject {
-  const {
-    type: _,
-    status: __,
-    status_code: ___,
-    error: nested,
-    code = null,
-    message = '',
-    param = null,
-    sequence_number: ____,
-    ...rest
-  } = data;
-  const error: JsonObject = isObject(nested) ? nested : { code, message, param };
+export function errorFrame(data: JsonObject, status = statusOf(data)): JsonObject {
+  const { type: _, status: __, status_code: ___, error: nested, sequence_number: ____, ...rest } = data;
+  const error = isObject(nested) ? nested : { ...errorIn(data) };
   const frame = {
-    message: error.message ?? '',
-    type: error.type ?? 'server_error',
+    message: error.message ?? (isObject(nested) ? '' : 'The provider refused the request.'),
+    type: error.type ?? typeOf(status),
     code: error.code ?? codeOfType(asString(error.type) ?? null),
     param: error.param ?? null,
   };
-  return { type: 'error', status: status ?? statusOf(data), error: { ...error, ...frame }, ...(isObject(nested) ? rest : {}) };
+  return { type: 'error', status, error: { ...error, ...frame }, ...(isObject(nested) ? rest : {}) };
+}
+
+/** The type of an error that states none: that of its status in the table of errors (Q2). */
+function typeOf(status: number): string {
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
 function statusOf(data: JsonObject): number {

@@ -7,7 +7,7 @@ import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, startGateway } from '../../support/gateway.ts';
 import { eventsOf } from '../../support/network/sse-events.ts';
-import { modelEntry, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
+import { modelEntry, replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 import { CHAT, turnOn } from '../../support/turns/turn-paths.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
@@ -168,6 +168,39 @@ describe('[RB19] both shapes of refusals', () => {
         assert.deepEqual(asked(), ['north'], 'the request is at fault');
       });
     }
+  }
+});
+
+describe('[RB19] [Q2] a refusal over HTTP of a native websocket’s turn', () => {
+  const EMPTY = { type: 'invalid_request_error', code: null, param: null } as const;
+  for (const [name, reply, status, error] of [
+    [
+      'a detail',
+      replyJson({ detail: 'Input must be a list' }, { status: 400 }),
+      400,
+      { ...EMPTY, param: 'input', message: 'Input must be a list' },
+    ],
+    [
+      'a detail that is an object',
+      replyJson({ detail: { code: 'invalid_value', message: 'Bad tool.', param: 'tools' } }, { status: 400 }),
+      400,
+      { ...EMPTY, code: 'invalid_value', param: 'tools', message: 'Bad tool.' },
+    ],
+    ['an error without a type', replyJson({ error: { message: 'Bad tool.' } }, { status: 409 }), 409, { ...EMPTY, message: 'Bad tool.' }],
+    ['no JSON', replyBytes('Bad request', { status: 400 }), 400, { ...EMPTY, message: 'The provider refused the request.' }],
+  ] as const) {
+    test(`[RB19] [Q2] keeps its message in the error frame, and has the type of its status: ${name}`, async () => {
+      await using mixed = await startGateway({
+        upstream: { accounts: ['north', 'south'], models: [modelEntry({ slug: 'model-a' })], strict: false },
+        config: (draft: Draft) => {
+          draft.accounts[0].websocket = false;
+        },
+      });
+      mixed.upstream.next('north', reply);
+      using socket = await connect(mixed, NATIVE);
+      const frame = (await socket.turn(turnOn(NATIVE, 'hi'))).at(-1) as JsonObject;
+      assert.deepEqual([frame.status, frame.error], [status, error]);
+    });
   }
 });
 
