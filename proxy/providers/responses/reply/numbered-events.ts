@@ -19,7 +19,8 @@ export class NumberedEvents {
 
   pass(event: ReplyEvent): void {
     const data = this.#renumbers ? this.#memory.json(event) : undefined;
-    if (data) this.make(data);
+    // Some servers state the type only in the event's name.
+    if (data) this.make({ type: event.type, ...data });
     else {
       this.#sent += 1;
       this.emit(event);

@@ -405,6 +405,18 @@ describe('replies', () => {
     }
   });
 
+  test('[AA32] so is one whose types are the names of its events, and an error after output in it keeps its class', async () => {
+    const named = ({ type, ...data }: JsonObject): string => `event: ${String(type)}\ndata: ${JSON.stringify(data)}\n\n`;
+    const bare = textEvents('hello there').filter(({ type }) => /created|delta|completed/.test(String(type)));
+    platform.next.push(streams(bare.map(named)));
+    const whole = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi' } });
+    assert.deepEqual([whole.status, whole.json.output?.[0]?.content[0].text], [200, 'hello there'], whole.text);
+    const error = { type: 'error', error: { code: 'rate_limit_exceeded', message: 'Slow down.' } };
+    platform.next.push(streams([...bare.slice(0, -1).map(named), named(error)]));
+    const cut = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', stream: true } });
+    assert.equal(eventsOf(cut.text).at(-1)?.data.code, 'rate_limit_exceeded', cut.text);
+  });
+
   test('[AA32] a terminal event without a response gets the response that the stream has begun, with its items', async () => {
     const bare = textEvents('hello there').map(({ response, ...event }) =>
       event.type === 'response.completed' ? event : { ...event, ...(response === undefined ? {} : { response }) },
