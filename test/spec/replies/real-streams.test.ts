@@ -4,6 +4,7 @@ import { after, afterEach, describe, test } from 'node:test';
 import type { Fault } from '../../../proxy/rehearsal/faults/fault.ts';
 import { PNG } from '../../../proxy/rehearsal/model/simulated-image.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, type Reply, startGateway } from '../../support/gateway.ts';
 import { eventsOf } from '../../support/network/sse-events.ts';
 import { modelEntry, replyEvents } from '../../support/rehearsal-replies.ts';
@@ -16,7 +17,9 @@ const COMPACT = '/backend-api/agent/responses/compact';
 const PUBLIC = '/v1/responses';
 const IMAGES = '/v1/images/generations';
 
+const clock = new ShiftedClock();
 const gate = await startGateway({
+  clock,
   upstream: { accounts: ['north', 'south'], models: [modelEntry({ slug: 'model-a' })], strict: false },
   config: (draft: Draft) => {
     draft.pools[0].image_host_model = 'model-a';
@@ -27,6 +30,8 @@ after(() => gate.close());
 afterEach(() => {
   gate.heal();
   gate.upstream.clear();
+  // The retry budget of the Pool counts the last 10 s.
+  clock.setAhead(11_000);
 });
 
 const framed = (events: readonly Json[]): string =>
