@@ -87,7 +87,10 @@ function printSlowest(results: readonly FileResult[]): void {
   const sum = seconds(results.reduce((total, { processorMs }) => total + processorMs, 0));
   process.stdout.write(`\nThe ten slowest files, and the processor time of their processes, ${sum} s for all files:\n`);
   for (const { file, wallMs, processorMs } of results.toSorted((a, b) => b.wallMs - a.wallMs).slice(0, 10)) {
-    const why = wallMs < SLOW_MS || isLong(file) ? '' : `: ${SLOW[file] ?? 'SLOW in test/run.ts has no reason for it'}`;
+    const why =
+      wallMs < SLOW_MS || isLong(file)
+        ? ''
+        : `: ${SLOW[file] ?? 'the machine was busy, or SLOW in test/runner/test-files.ts lacks a reason'}`;
     process.stdout.write(`${seconds(wallMs).padStart(6)} s ${seconds(processorMs).padStart(6)} s  ${file}${why}\n`);
   }
 }

@@ -9,6 +9,7 @@ export const SLOW_MS = 10_000;
 /** Files that may take longer than SLOW_MS, with the reason. They start first, so that none of them ends last. */
 export const SLOW: Readonly<Record<string, string>> = {
   'test/crossing/alone.test.ts': 'hundreds of turns: each client at each kind of server',
+  'test/crossing/mixed.test.ts': 'turns that fail over between accounts of each API, for each client',
   'test/crossing/real-servers.test.ts': 'two servers of other projects start as processes',
   'test/crossing/sdks.test.ts': 'a gateway for each SDK, and seven SDKs to load',
   'test/console/edits.test.ts': 'a browser follows each edit of a file, and axe-core looks at its pages',
@@ -26,10 +27,13 @@ export const SLOW: Readonly<Record<string, string>> = {
   'test/spec/operators/canary.test.ts': 'each route by each failure, over one gateway',
   'test/spec/operators/reload.test.ts': 'each save of a file is read when it has settled',
   'test/spec/operators/nodes-owners.test.ts': 'starts two nodes for each case',
+  'test/spec/chat/chat.test.ts': 'each case on both paths, most of them as JSON and as a stream',
   'test/spec/keys/limits.test.ts': 'each bound of the table, among them times of connections',
+  'test/spec/messages/messages-faults.test.ts': 'each fault of an account, and waits of two seconds for accounts that stall',
   'test/spec/requests/passthrough/passthrough-edges.test.ts': 'readers that are slower than an account is silent',
   'test/store/postgres/postgres-outage.test.ts': 'stops and starts a PostgreSQL of its own',
   'test/store/store.test.ts': 'each verb on both engines, each case in a database of its own',
+  'test/walk/walk.test.ts': 'a debugger stops at each function that a turn of each surface calls',
 };
 
 /** Files that need a separate process, with the reason. Long files have one too. */
