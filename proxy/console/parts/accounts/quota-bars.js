@@ -23,5 +23,5 @@ function Window({ id, window }) {
       <${Bar} share=${left} label=${`Quota left of ${id} in its window of ${name}`} tone=${left <= 0 ? 'bad' : left < 0.15 ? 'warn' : 'good'} />
       <span>${percent(Math.max(0, left))} of ${name}${ends}</span>
     </span>
-    ${usedUp !== undefined && usedUp > clock.value && html`<small class="warn">at this rate the ${name} window ends at ${time(usedUp)}</small>`}`;
+    ${usedUp !== undefined && usedUp > clock.value && html`<small class="warn">at this rate the ${name} window is used up at ${time(usedUp)}</small>`}`;
 }
