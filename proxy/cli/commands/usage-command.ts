@@ -95,13 +95,21 @@ const inOrder = (groups: readonly string[]): readonly UsageBy[] =>
 function textOf({ since, rows, total }: UsageReply, groups: readonly string[]): string {
   if (rows.length === 0) return `no request since ${since}\n`;
   const named = inOrder(groups);
-  const cells = rows.map((row) => [
+  const isOverTime = named.some((group) => group === 'day' || group === 'hour');
+  const shown = isOverTime ? rows : rows.toSorted(byUse);
+  const cells = shown.map((row) => [
     ...named.map((group) => cell(nameOf(row, group) || '-', WIDTH)),
     ...SUMS.map((column) => column.cell(row)),
   ]);
   const sum = [...named.map((_, i) => (i === 0 ? 'all' : '')), ...SUMS.map((column) => column.cell(total))];
   return `since ${since}\n${table([...named.map((group) => group.toUpperCase()), ...SUMS.map(({ head }) => head)], [...cells, sum])}`;
 }
+
+/** The greatest cost first, and among equal ones the most tokens and requests. */
+const byUse = (a: UsageRowReply, b: UsageRowReply): number =>
+  b.cost_usd - a.cost_usd || tokensOf(b) - tokensOf(a) || b.request_count - a.request_count;
+
+const tokensOf = ({ input_tokens, output_tokens }: UsageRowReply): number => input_tokens + output_tokens;
 
 function csvOf({ rows }: UsageReply, groups: readonly string[]): string {
   const named = inOrder(groups);

@@ -47,6 +47,18 @@ test('usage sums by key, and by account and model with errors and times', async 
   assert.deepEqual([mistyped.code, mistyped.err], [0, "the gateway has no Pool 'taem'; did you mean 'team'?\n"]);
 });
 
+test('usage lists what cost or used most first', async (context) => {
+  await using gate = await startGateway();
+  await turn(gate);
+  for (let i = 0; i < 2; i++) await gate.send('/v1/responses', { body: { model: 'model-b', input: 'hello' } });
+  const path = fileAt(context, gate);
+  const { out } = await poolgate(['usage', '--by', 'model', '--config', path]);
+  assert.deepEqual(
+    [...out.matchAll(/^(model-\w|all) /gm)].map(([, model]) => model),
+    ['model-b', 'model-a', 'all'],
+  );
+});
+
 test('usage of a tier with a cap counts once, in the row of its key', async (context) => {
   await using gate = await startGateway({
     config: (draft) => {
