@@ -1,6 +1,6 @@
 // A Response as a chat completion: the message of its one choice, its finish reason, its usage, and its identifying members (D4, Q24).
 import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asList, isObject } from '../../turn/json/json.ts';
+import { asList, asString, isObject } from '../../turn/json/json.ts';
 import type { Turn } from '../../turn/turn.ts';
 import { annotationsOf } from './chat-citations.ts';
 
@@ -117,7 +117,7 @@ function callIn(item: JsonObject): JsonObject[] {
   const { type, name } = item;
   if (!isCall(type)) return [];
   const { type: wrapper, member } = CALLS[type];
-  return [{ id: callId(item), type: wrapper, [wrapper]: { name, [member]: item[member] } }];
+  return [{ id: callId(item), type: wrapper, [wrapper]: { name, [member]: asString(item[member]) ?? '' } }];
 }
 
 /** The id that the client repeats in the result of the call. */

@@ -271,6 +271,15 @@ describe('an answer', () => {
     }
   });
 
+  for (const given of [null, undefined]) {
+    test(`[D4] of a call whose arguments are ${given} has an empty text, as in a stream`, async () => {
+      const call = { type: 'function_call', call_id: 'call_1', name: 'f', ...(given === null ? { arguments: given } : {}) };
+      gate.upstream.next('north', replyEvents([{ type: 'response.completed', response: { status: 'completed', output: [call] } }]));
+      const { json } = await collected(ask('hi'));
+      assert.deepEqual(json.choices[0].message.tool_calls, [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } }]);
+    });
+  }
+
   test('[Q24] has no reasoning, and several messages are one text', async () => {
     const message = (text: string): JsonObject => ({ type: 'message', content: [{ type: 'output_text', text }] });
     const output = [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'hidden' }] }, message('one '), message('two')];

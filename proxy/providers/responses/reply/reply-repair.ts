@@ -1,7 +1,7 @@
 // Repairs the event streams of compatible servers. Events that a server leaves out are made before the event that needs them (AA32). A
 // complete stream passes unparsed. This file handles the beginning and the end of the response; repaired-items.ts handles its items.
 import { randomUUID } from 'node:crypto';
-import { asList, isObject, isText, type JsonObject } from '../../../turn/json/json.ts';
+import { asList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/provider-replies.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
@@ -66,15 +66,21 @@ export class ReplyRepair implements EventHandler {
       return;
     }
     const data = this.#events.json(event);
-    if (!this.#created) this.#begin(event);
-    const status = event.type === 'response.incomplete' ? 'incomplete' : 'completed';
     const stated = isObject(data.response) ? data.response : undefined;
+    const type = endOfResponse(event.type, stated);
+    if (!this.#created) this.#begin(event);
+    if (!SUCCESSES.has(type)) {
+      this.#isOver = true;
+      this.#events.end({ ...data, type });
+      return;
+    }
+    const status = type === 'response.incomplete' ? 'incomplete' : 'completed';
     const response = stated ?? this.#begun(status);
     this.#items.complete(response, status);
     const whole = this.#options.usage(response);
     this.#isOver = true;
-    if (whole === stated) this.#events.pass(event);
-    else this.#events.end({ ...data, response: whole });
+    if (whole === stated && type === event.type) this.#events.pass(event);
+    else this.#events.end({ ...data, type, response: whole });
   }
 
   /** Handles an end mark without a terminal event. What the stream has shown decides how the reply ends (AA54). */
@@ -132,6 +138,19 @@ export class ReplyRepair implements EventHandler {
 /** Whether an event is about the account. Clients do not get such events (AA31). */
 const isOfAccount = (type: string): boolean =>
   type === 'response.metadata' || type.endsWith('.response.metadata') || type.endsWith('.rate_limits');
+
+const SUCCESSES: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete']);
+
+/** The types of events that end responses with these statuses. */
+const ENDS: ReadonlyMap<Json | undefined, string> = new Map([
+  ['failed', 'response.failed'],
+  ['incomplete', 'response.incomplete'],
+  ['cancelled', 'response.cancelled'],
+]);
+
+/** The type of the event that ends a stream. Some servers end every stream as completed, and state only in the response how it ended. */
+const endOfResponse = (type: string, response: JsonObject | undefined): string =>
+  type === 'response.completed' ? (ENDS.get(response?.status) ?? type) : type;
 
 /** The type of the event that would end the stream of a whole JSON answer; undefined if the JSON is not a complete response (AA32). */
 function endOfWhole({ object, output, status }: JsonObject): string | undefined {

@@ -430,6 +430,27 @@ describe('replies', () => {
     }
   });
 
+  for (const [status, type, finish] of [
+    ['incomplete', 'response.incomplete', 'length'],
+    ['failed', 'response.failed', undefined],
+    ['cancelled', 'error', undefined],
+  ] as const) {
+    test(`[AA32] a response that is completed as ${status} ends as its status says`, async () => {
+      const reason = status === 'incomplete' ? { incomplete_details: { reason: 'max_output_tokens' } } : {};
+      const ended = textEvents('hello there').map((event) =>
+        event.type === 'response.completed' ? { ...event, response: { ...(event.response as JsonObject), status, ...reason } } : event,
+      );
+      platform.next.push(streams(ended));
+      const streamed = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', stream: true } });
+      assert.equal(eventsOf(streamed.text).findLast(({ data }) => data !== '[DONE]')?.data.type, type, streamed.text);
+      assert.equal((await gate.row(streamed))?.outcome, status === 'cancelled' ? 'cut' : status);
+      platform.next.push(streams(ended));
+      const chat = await gate.send(CHAT, { body: { model: 'model-a', messages: [{ role: 'user', content: 'hi' }] } });
+      assert.deepEqual([chat.status, chat.json.choices?.[0].finish_reason], [finish ? 200 : 502, finish]);
+      gate.heal();
+    });
+  }
+
   test('[AA63] a refusal has the envelope of its client on native routes too', async () => {
     platform.next.push(refuses(400, { code: 'invalid_value', message: 'The value is wrong.', param: 'temperature' }));
     const refused = await gate.send(NATIVE, { body: turnBody('hi') });
