@@ -257,6 +257,49 @@ describe('[AM51] [AM52] [AM56] a stream and a whole message are the same', () =>
     assert.deepEqual([stopped.json.stop_reason, stopped.json.stop_sequence], ['stop_sequence', 'i.']);
   });
 
+  test('[AM54] items without deltas whose parts have their own events', async () => {
+    const partDone = (output_index: number, part: Json): JsonObject => ({
+      type: 'response.content_part.done',
+      output_index,
+      content_index: 0,
+      part,
+    });
+    const [one] = said('Hello.').content as readonly Json[];
+    const summaryDone = (summary_index: number): JsonObject => ({
+      type: 'response.reasoning_summary_part.done',
+      output_index: 0,
+      summary_index,
+      part: (reasoning.summary as readonly Json[])[summary_index] ?? null,
+    });
+    for (const named of [true, false]) {
+      const ended = named ? { type: 'output_text', text: 'Hello.', annotations: [] } : undefined;
+      const { message } = await both(
+        replyEvents([
+          CREATED,
+          added(0, { ...reasoning, summary: [] }),
+          summaryDone(0),
+          summaryDone(1),
+          done(0, reasoning),
+          added(1, { ...said(), content: [] }),
+          {
+            type: 'response.content_part.added',
+            output_index: 1,
+            content_index: 0,
+            part: { type: 'output_text', text: '', annotations: [] },
+          },
+          { type: 'response.output_text.done', output_index: 1, content_index: 0, text: 'Hello.' },
+          ended ? partDone(1, ended) : { type: 'response.content_part.done', output_index: 1, content_index: 0 },
+          done(1, { ...said(), content: [one ?? null] }),
+          completed([]),
+        ]),
+      );
+      assert.deepEqual(
+        message.content.map((block: Data) => block.thinking ?? block.text),
+        ['One.\n\nTwo.', 'Hello.'],
+      );
+    }
+  });
+
   test('[AM54] items in the terminal event alone', async () => {
     const { message } = await both(replyEvents([CREATED, completed([reasoning, said('a', 'b'), call])]), { tools: TOOLS });
     assert.deepEqual(

@@ -19,6 +19,8 @@ export class MessageBlocks implements ItemBlocks {
   readonly #losses: Losses;
   readonly #parts: Lanes<number>;
   readonly #blocks = new Map<number, TextPart>();
+  /** The parts that came in deltas. */
+  readonly #streamed = new Set<number>();
 
   constructor(writer: BlockWriter, { memory, losses }: ItemOptions) {
     this.#writer = writer;
@@ -27,6 +29,7 @@ export class MessageBlocks implements ItemBlocks {
   }
 
   delta(_kind: DeltaKind, part: number, text: Buffer): void {
+    this.#streamed.add(part);
     if (this.#parts.isFirst(part)) this.#write(part, text);
     else {
       const kept = Buffer.from(text);
@@ -40,10 +43,10 @@ export class MessageBlocks implements ItemBlocks {
   }
 
   partDone(part: number, finished: JsonObject | undefined): void {
-    if (this.#losses() > 0) {
+    if (this.#losses() > 0 || !this.#streamed.has(part)) {
       // If the event does not contain the part, the text comes with the finished item.
       if (!finished) return;
-      this.#parts.write(part, 0, () => this.#complete(part, finished));
+      this.#parts.write(part, JSON.stringify(finished).length, () => this.#complete(part, finished));
     }
     this.#close(part);
   }

@@ -19,6 +19,8 @@ export class ThinkingBlock implements ItemBlocks {
   #kind: DeltaKind | undefined;
   #block: OpenBlock | undefined;
   readonly #written = new Set<number>();
+  /** The parts that came in deltas. */
+  readonly #streamed = new Set<number>();
 
   constructor(writer: BlockWriter, { thinking, memory }: ItemOptions) {
     this.#writer = writer;
@@ -30,6 +32,7 @@ export class ThinkingBlock implements ItemBlocks {
     if (this.#display === 'omitted') return;
     this.#kind ??= kind;
     if (this.#kind !== kind) return;
+    this.#streamed.add(part);
     if (this.#parts.isFirst(part)) this.#write(part, text);
     else {
       const kept = Buffer.from(text);
@@ -37,7 +40,13 @@ export class ThinkingBlock implements ItemBlocks {
     }
   }
 
-  partDone(part: number): void {
+  partDone(part: number, finished: JsonObject | undefined): void {
+    if (!this.#streamed.has(part)) {
+      // If the event does not contain the part, the text comes with the finished item.
+      const text = finished?.text;
+      if (typeof text !== 'string' || text === '') return;
+      this.delta(finished?.type === 'summary_text' ? 'summary' : 'reasoning', part, jsonText(text));
+    }
     this.#parts.finish(part);
   }
 
