@@ -30,7 +30,9 @@ export async function checkedSteps(
   }
   const first = testStep({ step: 'credential', ms: 0, found: credential ? 'it can be read' : 'none is configured' });
   const upstreams = new Upstreams(new Heartbeat(systemClock));
-  await upstreams.configure({ ...loaded, path: '', storeUrl: '', nodeSecret: undefined }, ({ base_url }) => base_url);
+  // This account alone: the others of the file may be simulated ones, which have no address.
+  const config = { ...loaded.config, accounts: [account] };
+  await upstreams.configure({ ...loaded, config, path: '', storeUrl: '', nodeSecret: undefined }, ({ base_url }) => base_url);
   const upstream = upstreams.of(account.id);
   const headers = secret === undefined ? account.headers : withBearer(account, secret);
   const alive = setInterval(() => undefined, ALIVE_MS);

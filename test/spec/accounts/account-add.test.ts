@@ -16,6 +16,10 @@ suite('account add and import', () => {
   before(async () => {
     program = await startProgram({
       here: true,
+      // As in the file of a first start, to which a real account is added.
+      config: (draft) => {
+        draft.accounts.push({ id: 'simulated', base_url: 'rehearsal:' });
+      },
       upstream: {
         accounts: [
           ...['north', 'south', 'east'].map((id) => ({ id, credential: bearerOf(id) })),
