@@ -1,7 +1,7 @@
 // The direction of imports: each room imports the rooms below it, rules import the vocabulary of a turn, and the store imports neither.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -139,14 +139,6 @@ test('no file imports itself through others, type imports included', () => {
   };
   for (const file of graph.keys()) visit(file, []);
   assert.deepEqual(circles, []);
-});
-
-test('each file of the program has a name of its own', () => {
-  const files = Map.groupBy(['proxy', 'rules', 'store'].flatMap(sources), (file) => basename(file));
-  assert.deepEqual(
-    [...files.values()].filter(({ length }) => length > 1),
-    [],
-  );
 });
 
 /**
