@@ -1,6 +1,7 @@
 // `GET /v1/usage`: the usage of the key in the last 28 days, the current state of its limits, and the same totals of its Pool (D5, Q20).
 import type { Accounting } from '../keys/accounting.ts';
-import { dollars, type Totals } from '../keys/usage-totals.ts';
+import type { Totals } from '../keys/usage-totals.ts';
+import { dollars } from '../turn/costs/nanos.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 

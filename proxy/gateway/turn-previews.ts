@@ -4,6 +4,7 @@ import { type Composition, composeFrame, composeJson } from '../dispatch/request
 import type { PreviewedAttempt, PreviewedRequest, TurnPreview, TurnPreviews } from '../explain/facts.ts';
 import type { Generation } from '../server/generation.ts';
 import type { CiphertextOrigins } from '../turn/ciphertext-origins.ts';
+import { dollars } from '../turn/costs/nanos.ts';
 import type { ExpectedUsage } from '../turn/costs/spending.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import { LiveTurn } from '../turn/live-turn.ts';
@@ -17,8 +18,6 @@ import type { TurnHost } from '../turn/turn-host.ts';
 import { askedEffort } from '../turn/wire/efforts.ts';
 import { turnHost } from './handlers.ts';
 import type { Services } from './services.ts';
-
-const NANOS_PER_USD = 1_000_000_000;
 
 const WINDOW: Lack = { reason: 'window' };
 
@@ -80,7 +79,7 @@ export class GatewayPreviews implements TurnPreviews {
         const lack = fit.lacking.get(id) ?? this.#windowLack(prepared, id);
         accounts.set(id, lack ? { lack, ...NOT_SENT } : await this.#attemptAt(account, providerOf(account), prepared));
       }
-      return { refused: undefined, hard, accounts, leastCost: (prices) => expected.costAt(prices).least / NANOS_PER_USD };
+      return { refused: undefined, hard, accounts, leastCost: (prices) => dollars(expected.costAt(prices).least) };
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
       return { refused: refusalText(turn.shown(thrown)), hard: undefined, accounts: new Map(), leastCost: () => 0 };

@@ -1,5 +1,6 @@
 // Accounts for the usage of every key: reserves it before a turn is dispatched, and settles it once at its end (S2, Q18, Q19).
 import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
+import { nanosOf } from '../turn/costs/nanos.ts';
 import { costOf, priceAt, priceIn } from '../turn/costs/prices.ts';
 import type { ExpectedUsage, Spending } from '../turn/costs/spending.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
@@ -104,7 +105,7 @@ export class Accounting {
     }
     const { key, pool } = turn;
     const prices = served ? priceAt(served, row.model ?? undefined, pool) : priceIn(pool, row.model ?? undefined);
-    const costNanos = costUsd === undefined ? costOf(row, prices) : Math.round(costUsd * NANOS_PER_USD);
+    const costNanos = costUsd === undefined ? costOf(row, prices) : nanosOf(costUsd);
     const totals = totalsOf(row, costNanos, reservation.amounts, turn.dispatchedKind?.usesNoTokens);
     const wasEstimated = reservation.amounts.tokens > 0;
     // A prewarm has no output, so it is not used for the forecast.
@@ -189,8 +190,6 @@ class OutputOf implements Forecast {
     return this.#request ? outputCap(this.#request, this.#turn.key.output_tokens?.max) : 0;
   }
 }
-
-const NANOS_PER_USD = 1_000_000_000;
 
 const ONE_REQUEST: Amounts = { requests: 1, tokens: 0, costNanos: 0 };
 

@@ -40,5 +40,3 @@ export const settledAmounts = (totals: Readonly<Totals>): Amounts => ({
   tokens: countedTokens(totals),
   costNanos: totals.cost_nanos + totals.held_nanos,
 });
-
-export const dollars = (nanos: number): number => nanos / 1e9;

@@ -1,23 +1,13 @@
 // The accounts that could take a turn, and the reasons why the others could not: for refusals, retries and explanations. Nothing here has
 // side effects (Q7, Q10).
-import type { Clock } from '../../base/time/clock.ts';
 import { type Refusal, restartRequired } from '../../turn/errors/refusal.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
-import type { AccountRecords, Availability } from '../account-record.ts';
-import type { Health } from '../health/health.ts';
+import type { Availability } from '../account-record.ts';
 import type { Demand, Tried } from './demand.ts';
-import type { CandidateIndexes } from './index/candidate-indexes.ts';
+import type { CandidateIndexes, CandidateIndexesOptions } from './index/candidate-indexes.ts';
 import { lackRefusal } from './lacking-accounts.ts';
-import { noCandidate, type UnavailableAccount, unavailableIn, unavailableUntil } from './selection-result.ts';
-import type { Sources } from './sources.ts';
+import { EXHAUSTED, noCandidate, type UnavailableAccount, unavailableIn, unavailableUntil } from './selection-result.ts';
 import { type OpenTier, openTiers } from './tiers/open-tiers.ts';
-
-export interface CandidateAccountsOptions {
-  readonly clock: Clock;
-  readonly sources: Sources;
-  readonly health: Health;
-  readonly records: AccountRecords;
-}
 
 /** The state of an account for the next turn of one model. */
 export interface Standing {
@@ -44,13 +34,16 @@ const NOTHING_LACKS: Demand['lacking'] = new Map();
 const FILES_GONE = 'The account that has the files of this request is not available. Upload the files again, and resend the full context.';
 
 const ROUTABLE: ReadonlySet<Availability> = new Set<Availability>(['available', 'at_max_concurrent']);
-const EXHAUSTED: ReadonlySet<Availability> = new Set<Availability>(['out_of_quota', 'reserved']);
+
+/** Whether an account of the tier could take the turn, now or after a wait. */
+const hasRoutable = ({ index, closed }: Pick<OpenTier, 'index' | 'closed'>): boolean =>
+  index.count('available', closed) + index.count('at_max_concurrent', closed) > 0;
 
 export class CandidateAccounts {
-  readonly #options: CandidateAccountsOptions;
+  readonly #options: CandidateIndexesOptions;
   readonly #indexes: CandidateIndexes;
 
-  constructor(options: CandidateAccountsOptions, indexes: CandidateIndexes) {
+  constructor(options: CandidateIndexesOptions, indexes: CandidateIndexes) {
     this.#options = options;
     this.#indexes = indexes;
   }
@@ -63,11 +56,7 @@ export class CandidateAccounts {
   /** Whether an untried account could take the turn, now or after a wait. */
   hasAny(demand: Demand, tried: Tried): boolean {
     if (demand.hard !== undefined) return false;
-    return this.#someTier(
-      demand,
-      tried,
-      ({ index, closed }) => index.count('available', closed) + index.count('at_max_concurrent', closed) > 0,
-    );
+    return this.#someTier(demand, tried, hasRoutable);
   }
 
   /** Whether an untried account could take the turn without a wait if the turn had no hard pin. */
@@ -112,7 +101,7 @@ export class CandidateAccounts {
     const tiers = openTiers(this.#indexes.all(turn.pool, scope), { ...demand, lacking: NOTHING_LACKS }, NONE, this.#options.clock.now());
     const unavailable: UnavailableAccount[] = [];
     for (const { index, closed } of tiers) {
-      if (index.count('available', closed) + index.count('at_max_concurrent', closed) > 0) return undefined;
+      if (hasRoutable({ index, closed })) return undefined;
       unavailable.push(...unavailableIn(index, closed));
     }
     return this.noneOf(unavailable, scope);

@@ -123,6 +123,9 @@ export const unavailableIn = (index: CandidateIndex, tried: ReadonlySet<string>)
     .filter(({ record }) => !tried.has(record.id))
     .map((candidate) => ({ record: candidate.record, availability: index.availability(candidate) }));
 
+/** The states of an account without quota for the turn. */
+export const EXHAUSTED: ReadonlySet<Availability> = new Set<Availability>(['out_of_quota', 'reserved']);
+
 export interface RefusalContext {
   readonly scope: string;
   readonly now: number;
@@ -130,19 +133,19 @@ export interface RefusalContext {
 
 /**
  * `usage_limit_reached` if accounts are out of quota and no cooldown ends before the first reset; otherwise `no_eligible_account` with the
- * end of the first cooldown. An account that has to log in again has no end. An API account's reset is told only if it stated it (AA62).
+ * end of the first cooldown. An account that has to log in again has no end. An API account's reset is shown only if it stated it (AA62).
  */
 export function noCandidate(unavailable: readonly UnavailableAccount[], context: RefusalContext): Refusal {
   const { scope, now } = context;
   const cooling = unavailable.filter(({ availability }) => availability === 'cooldown' || availability === 'probing');
-  const exhausted = unavailable.filter(({ availability }) => availability === 'out_of_quota' || availability === 'reserved');
+  const exhausted = unavailable.filter(({ availability }) => EXHAUSTED.has(availability));
   const resets = exhausted.flatMap(({ record }) => unavailableUntil(record, context) ?? []);
   const cooldownEnd = Math.min(...cooling.map(({ record }) => record.health?.cooldownEnd(scope) ?? now));
   const resetAt = Math.min(...resets);
   if (exhausted.length > 0 && !(cooldownEnd < resetAt)) {
-    const told = Math.min(...exhausted.flatMap(({ record }) => toldReset(record, context) ?? []));
-    const known = Number.isFinite(told);
-    return new Refusal('usage_limit_reached', known ? { resetsAt: Math.ceil(told / 1000), retryAfterMs: told - now } : {});
+    const shown = Math.min(...exhausted.flatMap(({ record }) => shownReset(record, context) ?? []));
+    const known = Number.isFinite(shown);
+    return new Refusal('usage_limit_reached', known ? { resetsAt: Math.ceil(shown / 1000), retryAfterMs: shown - now } : {});
   }
   return new Refusal('no_eligible_account', Number.isFinite(cooldownEnd) ? { retryAfterMs: cooldownEnd - now } : {});
 }
@@ -152,7 +155,7 @@ export const unavailableUntil = (record: AccountRecord, context: RefusalContext)
   endOf(record, record.health?.cooldownEnd(context.scope), context);
 
 /** The same for clients. The length of a cooldown that is the gateway's own says nothing about the quota of an API account (AA62). */
-function toldReset(record: AccountRecord, context: RefusalContext): number | undefined {
+function shownReset(record: AccountRecord, context: RefusalContext): number | undefined {
   const { current, health } = record;
   if (current && !isApiAccount(current.config)) return unavailableUntil(record, context);
   return endOf(record, health?.statedEnd(context.scope), context);

@@ -8,9 +8,9 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import { type AccountRecord, type CurrentAccount, isAvailability } from '../account-record.ts';
-import { CandidateAccounts, type CandidateAccountsOptions } from './candidate-accounts.ts';
+import { CandidateAccounts } from './candidate-accounts.ts';
 import type { Demand, SelectedTurn, Tried } from './demand.ts';
-import { CandidateIndexes } from './index/candidate-indexes.ts';
+import { CandidateIndexes, type CandidateIndexesOptions } from './index/candidate-indexes.ts';
 import { lackRefusal } from './lacking-accounts.ts';
 import { AccountLease } from './lease.ts';
 import { type Choice, movedAffinity, preferredChoice, whyOf } from './selection-result.ts';
@@ -29,7 +29,7 @@ export interface QuotaView {
   onChange(listen: (account: AccountRecord) => void): () => void;
 }
 
-export interface SelectionOptions extends CandidateAccountsOptions {
+export interface SelectionOptions extends CandidateIndexesOptions {
   readonly quota: QuotaView;
   readonly counters: Counters;
   readonly admission: Admission;

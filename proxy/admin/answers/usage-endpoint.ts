@@ -2,10 +2,10 @@
 import { HOUR_MS } from '../../../store/schema/usage-sums.ts';
 import type { HourGroup, HourTotal, UsageGroup, UsageTotal } from '../../../store/store.ts';
 import { DAY_MS } from '../../base/time/utc-days.ts';
-import { dollars } from '../../keys/usage-totals.ts';
 import type { OperatorView } from '../../mcp/operator-view.ts';
 import { PAGE_ARGS, pageByOffset } from '../../mcp/paging.ts';
 import { instant, iso, msOf } from '../../mcp/times.ts';
+import { dollars } from '../../turn/costs/nanos.ts';
 import { args, list, name, type ValueOf } from '../../turn/json/field-schemas.ts';
 import { ApiRefusal, type Endpoint, endpoint } from '../api/endpoint.ts';
 import { USAGE, USAGE_GROUP, type UsageBy, type UsageReply, type UsageRowReply, type UsageSumsReply } from '../replies/usage-reply.ts';

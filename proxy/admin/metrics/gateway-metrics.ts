@@ -1,5 +1,6 @@
 // THE METRICS of the gateway, each with its name, help text and labels, and with the source of its value.
 import type { Durations } from '../../base/time/durations.ts';
+import { dollars } from '../../turn/costs/nanos.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import { accountMetrics } from './account-metrics.ts';
 import type { DurationsOf, Metric, Sample } from './metrics-page.ts';
@@ -72,7 +73,7 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       labels: ['key'],
       samples: () => {
         const known = new Set(config().keys.map(({ id }) => id));
-        return summed([...cells.costs].map(([key, nanos]) => ({ labels: { key: known.has(key) ? key : OTHER }, value: nanos / 1e9 })));
+        return summed([...cells.costs].map(([key, nanos]) => ({ labels: { key: known.has(key) ? key : OTHER }, value: dollars(nanos) })));
       },
     },
     {

@@ -1,5 +1,5 @@
 // The metrics of tiers and of fallbacks between models (AA72, AA77).
-import { dollars } from '../../keys/usage-totals.ts';
+import { dollars } from '../../turn/costs/nanos.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import type { Metric, Sample } from './metrics-page.ts';
 

@@ -1,8 +1,9 @@
 // The limits of a key, independent of where they are counted: what a turn reserves, whether it fits, and its refusal if it does not (Q1,
 // Q19, S2).
 import type { LoggedRequest } from '../../../store/store.ts';
+import { dollars, nanosOf } from '../../turn/costs/nanos.ts';
 import { LONGEST_RETRY_AFTER_MS, Refusal, type RefusalDetails } from '../../turn/errors/refusal.ts';
-import { type Amounts, amountOf, dollars, type Totals, type Usage } from '../usage-totals.ts';
+import { type Amounts, amountOf, type Totals, type Usage } from '../usage-totals.ts';
 import { currentUse, fallsTo, type KeyUse, useResetOf } from './key-use.ts';
 import { type CountedLimits, type Limit, type LimitSet, type LimitType, type LimitWindow, limitsOf, limitText } from './limit-kinds.ts';
 
@@ -63,7 +64,6 @@ export interface LimitCounts {
 
 /** The stated wait if a running turn must end first. */
 const UNKNOWN_WAIT_MS = 1_000;
-const NANOS = 1e9;
 const NO_USAGE: Usage = { tokens: 0, costNanos: 0 };
 
 /** The amounts that a turn reserves, estimated only if a limit needs it; or the refusal of a turn that can never fit. */
@@ -118,7 +118,7 @@ export function statesOf({ limits }: LimitedKey, use: KeyUse, now: number): read
 }
 
 /** The maximum in the unit of amounts. A dollar limit counts in billionths. */
-export const maxOf = ({ type, max }: Limit): number => (type === 'usd' ? Math.round(max * NANOS) : max);
+export const maxOf = ({ type, max }: Limit): number => (type === 'usd' ? nanosOf(max) : max);
 
 /** A value in the unit of the configuration. */
 const publicValue = ({ type }: Limit, value: number): number => (type === 'usd' ? dollars(value) : value);

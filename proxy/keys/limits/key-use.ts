@@ -41,7 +41,7 @@ type Counted = Pick<Limit, 'type' | 'window'>;
 const WEEK_DAYS = 7;
 
 /** The number of days that count, including today. */
-const daysOf = (window: LimitWindow, now: number): number =>
+export const daysOf = (window: LimitWindow, now: number): number =>
   window === 'day' ? 1 : window === 'month' ? new Date(now).getUTCDate() : WEEK_DAYS;
 
 /** The amount that counts against the limit. A dollar limit counts in billionths of a dollar. */

@@ -1,6 +1,6 @@
 // Counts the limits of keys in this process, for a store with one node.
 import type { Clock } from '../../base/time/clock.ts';
-import type { Refusal } from '../../turn/errors/refusal.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Ledger } from '../ledger.ts';
 import { type Amounts, amountOf, countedTokens, settledAmounts } from '../usage-totals.ts';
 import {
@@ -41,7 +41,7 @@ export class LocalLimits implements LimitCounts {
     const use = this.#useOf(id);
     const at = this.#clock.now();
     const amounts = amountsWithin(set, estimate);
-    if (amounts instanceof Error) return amounts;
+    if (amounts instanceof Refusal) return amounts;
     const refusal = limitRefusalOf(set.limits, use, amounts, at);
     if (refusal) return refusal;
     const turn = { amounts, at, set };

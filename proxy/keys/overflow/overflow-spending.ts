@@ -2,13 +2,15 @@
 // all nodes (AA69).
 import type { Clock } from '../../base/time/clock.ts';
 import { nextDay, nextMonth } from '../../base/time/utc-days.ts';
+import { dollars } from '../../turn/costs/nanos.ts';
 import type { Cost, NotReserved, OverflowBudget, Spending } from '../../turn/costs/spending.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import { type Cap, tiersOf } from '../../turn/tiers.ts';
 import type { Ledger } from '../ledger.ts';
 import type { LimitCounts, Reserved } from '../limits/key-limits.ts';
-import { dollars } from '../usage-totals.ts';
+import { daysOf } from '../limits/key-use.ts';
+import { settledAmounts } from '../usage-totals.ts';
 
 export type CapWindow = 'day' | 'month';
 
@@ -105,8 +107,7 @@ export class OverflowSpending implements OverflowBudget {
 
   #spent({ id }: Cap, window: CapWindow): number {
     const { ledger, clock } = this.#options;
-    const days = window === 'day' ? 1 : new Date(clock.now()).getUTCDate();
-    return ledger.daysOf(id, days).reduce((sum, { totals }) => sum + totals.cost_nanos + totals.held_nanos, 0);
+    return ledger.daysOf(id, daysOf(window, clock.now())).reduce((sum, { totals }) => sum + settledAmounts(totals).costNanos, 0);
   }
 }
 

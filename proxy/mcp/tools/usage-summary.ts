@@ -2,7 +2,7 @@
 import type { UsageGroup, UsageTotal } from '../../../store/store.ts';
 import { DAY_MS, dayOf } from '../../base/time/utc-days.ts';
 import { KEPT_DAYS } from '../../keys/ledger.ts';
-import { dollars } from '../../keys/usage-totals.ts';
+import { dollars } from '../../turn/costs/nanos.ts';
 import { args, integer, list, name, nullable, number, object, oneOf, text, type ValueOf } from '../../turn/json/field-schemas.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageByOffset } from '../paging.ts';
 import { iso } from '../times.ts';

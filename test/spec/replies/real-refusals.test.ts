@@ -448,7 +448,7 @@ describe('[RB22] usage limits', () => {
     assert.equal(gate.quota('north').status, 'exhausted');
   });
 
-  test('[RB22] [RB23] no time is told for a limit that has no reset', async () => {
+  test('[RB22] [RB23] no time is stated for a limit that has no reset', async () => {
     for (const type of ['usage_not_included', 'workspace_owner_credits_depleted']) {
       for (const account of ['north', 'south']) gate.upstream.next(account, limitedBy({ type, message: 'No.' }));
       const { turn } = overHttp('', PUBLIC, false);
