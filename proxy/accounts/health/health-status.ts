@@ -4,12 +4,13 @@ import type { AccountStateRow } from '../../../store/store.ts';
 import { TURNS_PATH } from '../scope.ts';
 import type { AccountHealth } from './account-health.ts';
 import type { HealthFields } from './account-states.ts';
+import type { Cause } from './account-fault.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
 
 export interface CooldownStatus {
   /** `cooling` until `until`; `due`: half-open, the next turn is the probe; `probing`: the probe is running. */
   readonly phase: 'cooling' | 'due' | 'probing';
-  readonly cause: string | undefined;
+  readonly cause: Cause | undefined;
   /** The end of the phase; Unix milliseconds. */
   readonly until: number | undefined;
 }

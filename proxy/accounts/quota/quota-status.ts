@@ -9,8 +9,7 @@ export interface WindowStatus {
   readonly used_percent: number;
   /** Unix seconds. */
   readonly resets_at: number | null;
-  /** The source of the statement: `event`, `headers` or `read`. */
-  readonly source: string;
+  readonly source: QuotaSource;
   /** Unix milliseconds at which it was stated. */
   readonly stated_at: number;
 }
