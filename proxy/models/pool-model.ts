@@ -25,6 +25,12 @@ export interface Candidates {
   readonly next?: Candidates;
 }
 
+export const NO_CANDIDATES: Candidates = { preferred: [], overflow: [] };
+
+/** Links the candidates of each tier, the lowest first. Undefined if there is no tier. */
+export const linkedTiers = (tiers: readonly Candidates[]): Candidates | undefined =>
+  tiers.reduceRight<Candidates | undefined>((next, own) => (next ? { ...own, next } : own), undefined);
+
 /** The candidates of all tiers, the lowest first. */
 export function* tiersFrom(candidates: Candidates | undefined): Generator<Candidates> {
   for (let tier = candidates; tier; tier = tier.next) yield tier;
@@ -135,9 +141,6 @@ const accounts = (sources: readonly Source[]): readonly string[] =>
 const NO_SOURCES: readonly Source[] = [];
 
 function tiersAbove(sources: readonly Source[]): Candidates | undefined {
-  const tiers = [...new Set(sources.map(({ tier }) => tier))].sort((a, b) => b - a);
-  return tiers.reduce<Candidates | undefined>((next, tier) => {
-    const own = { tier, preferred: accounts(sources.filter((source) => source.tier === tier)), overflow: [] };
-    return next ? { ...own, next } : own;
-  }, undefined);
+  const tiers = [...new Set(sources.map(({ tier }) => tier))].sort((a, b) => a - b);
+  return linkedTiers(tiers.map((tier) => ({ tier, preferred: accounts(sources.filter((source) => source.tier === tier)), overflow: [] })));
 }

@@ -4,7 +4,7 @@ import type { ModelView, Presence } from '../turn/turn.ts';
 import type { AccountCatalogs } from './catalog/account-catalogs.ts';
 import type { Source } from './catalog/cohort.ts';
 import { makeEntries } from './lists/native-entry.ts';
-import { type Candidates, type ModelAvailability, PoolModel, type RoutabilityOfAccounts } from './pool-model.ts';
+import { type Candidates, type ModelAvailability, NO_CANDIDATES, PoolModel, type RoutabilityOfAccounts } from './pool-model.ts';
 
 /** A model with its current availability. */
 export interface AvailableModel extends ModelAvailability {
@@ -16,8 +16,6 @@ export interface Listed {
   readonly version: number;
   readonly models: readonly AvailableModel[];
 }
-
-const NO_CANDIDATES: Candidates = { preferred: [], overflow: [] };
 
 /** Belongs to one PoolConfig object. A reload creates another, and running turns keep theirs. */
 export class PoolModels {

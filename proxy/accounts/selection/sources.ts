@@ -2,7 +2,7 @@
 // current configuration of the Pool counts, so a turn that waits or fails over does not go to an account that was paused or removed from
 // the Pool.
 import { oncePerObject } from '../../base/process/once-per-object.ts';
-import { type Candidates, tiersFrom } from '../../models/pool-model.ts';
+import { type Candidates, linkedTiers, NO_CANDIDATES, tiersFrom } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';
 import type { Alternatives } from '../health/account-breakers.ts';
@@ -25,13 +25,11 @@ export class Sources {
     const usable = pool.assignments.filter(
       ({ account, active, eligible }) => active && eligible && this.#options.account(account)?.visible,
     );
-    const tiers = tiersOf(pool).all.map((tier) => ({ tier, own: usable.filter((row) => row.tier === tier) }));
-    const used = tiers.filter(({ own }) => own.length > 0);
-    const first = used.reduceRight<Candidates | undefined>((next, { tier, own }) => {
-      const one = { ...(tier > 0 && { tier }), preferred: own.map(({ account }) => account), overflow: [] };
-      return next ? { ...one, next } : one;
-    }, undefined);
-    return first ?? NO_ACCOUNT;
+    const tiers = tiersOf(pool).all.flatMap((tier) => {
+      const preferred = usable.flatMap((row) => (row.tier === tier ? row.account : []));
+      return preferred.length > 0 ? [{ ...(tier > 0 && { tier }), preferred, overflow: [] }] : [];
+    });
+    return linkedTiers(tiers) ?? NO_CANDIDATES;
   });
   #pools: ReadonlyMap<string, PoolConfig> = new Map();
 
@@ -61,8 +59,6 @@ export class Sources {
     return this.#pools.get(pool.id) ?? pool;
   }
 }
-
-const NO_ACCOUNT: Candidates = { preferred: [], overflow: [] };
 
 /** The accounts of all tiers. */
 export const accountsIn = (candidates: Candidates): readonly string[] =>
