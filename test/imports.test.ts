@@ -127,6 +127,14 @@ test('each room of the proxy imports only the rooms of its row', () => {
   assert.deepEqual(undrawn, [], 'an arrow that no import needs');
 });
 
+test('no file imports a module in two lines', () => {
+  const twice = ['proxy', 'rules', 'store', 'test'].flatMap(sources).flatMap((file) => {
+    const modules = [...textOf(file).matchAll(/^import [^;]* from '([^']+)';$/gm)].map(([, module]) => module);
+    return new Set(modules).size < modules.length ? [file] : [];
+  });
+  assert.deepEqual(twice, []);
+});
+
 test('no file imports itself through others, type imports included', () => {
   const graph = new Map(['proxy', 'rules', 'store'].flatMap(sources).map((file) => [file, importsOf(file).map(({ from }) => from)]));
   const circles: string[] = [];

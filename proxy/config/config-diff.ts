@@ -2,8 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { oncePerObject } from '../base/process/once-per-object.ts';
-import type { Json } from '../turn/json/json.ts';
-import { canonicalJson } from '../turn/json/json.ts';
+import { canonicalJson, type Json } from '../turn/json/json.ts';
 import type { Config } from './config.ts';
 import { settings } from './schema/schema.ts';
 

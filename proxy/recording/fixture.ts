@@ -1,7 +1,6 @@
 // The format of a recording: one JSON file with the exchanges of a conversation, in the order in which they began.
 import { readFile } from 'node:fs/promises';
-import type { Json } from '../turn/json/json.ts';
-import { isObject, parsedJson } from '../turn/json/json.ts';
+import { isObject, type Json, parsedJson } from '../turn/json/json.ts';
 import type { HeaderLine } from './head-redaction.ts';
 
 /** The version of the format. A replay refuses other versions. */

@@ -1,7 +1,6 @@
 // A recording in progress. It numbers its exchanges, and writes what was recorded so far to its file, redacted.
 import { rename, writeFile } from 'node:fs/promises';
-import type { Exchange, Fixture } from './fixture.ts';
-import { FIXTURE_VERSION, fixtureText } from './fixture.ts';
+import { type Exchange, FIXTURE_VERSION, type Fixture, fixtureText } from './fixture.ts';
 import { Redactor } from './redactor.ts';
 import { coarse } from './timing.ts';
 

@@ -2,8 +2,7 @@
 // Q11).
 import { hash } from 'node:crypto';
 import type { Affinity, Continuation, PinName } from '../turn/continuation.ts';
-import type { Json } from '../turn/json/json.ts';
-import { isObject } from '../turn/json/json.ts';
+import { isObject, type Json } from '../turn/json/json.ts';
 import { longTextsOf } from '../turn/json/long-texts.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';

@@ -1,8 +1,7 @@
 // Values that only the account that issued them accepts: turn state, and the ciphertext of reasoning and compaction items (Q10).
 import { RecentEntries } from '../base/bytes/recent-entries.ts';
 import type { PinName } from '../turn/continuation.ts';
-import type { Json, JsonObject } from '../turn/json/json.ts';
-import { isObject } from '../turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import { CAPSULE_PREFIX } from '../turn/provider/capsule.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { Body, Headers, Outgoing } from '../turn/turn.ts';

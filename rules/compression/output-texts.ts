@@ -1,6 +1,5 @@
 // The texts of a tool output: a string, the text parts of a list, or what each command of a shell call printed.
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json/json.ts';
 
 const TEXT_PARTS: ReadonlySet<Json | undefined> = new Set(['input_text', 'output_text', 'text']);
 const PRINTED = ['stdout', 'stderr'] as const;

@@ -1,6 +1,5 @@
 // The calls whose output is sent byte for byte (F7.4).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject, isText } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, isText, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { argumentsReadFile, readsFile } from './file-reads.ts';
 
 const PROTECTED_TOOLS: ReadonlySet<string> = new Set([

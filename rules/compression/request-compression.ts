@@ -1,6 +1,5 @@
 // Compresses tool outputs on their way to the account, if the Pool asks for it (F7).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList } from '../../proxy/turn/json/json.ts';
+import { isList, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { TURNS } from '../route-groups.ts';

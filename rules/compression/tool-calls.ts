@@ -1,6 +1,5 @@
 // The calls and outputs of one request, and which call an output answers (F7.4).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isObject, isText } from '../../proxy/turn/json/json.ts';
+import { isObject, isText, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 
 /** Members that hold the identifiers of a call, by the type of the call. */
 const CALLS: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,5 @@
 // Gives every non-compact dispatch the members that the backend Responses destination needs (F1.4, Q15).
-import type { Json } from '../../proxy/turn/json/json.ts';
-import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json } from '../../proxy/turn/json/json.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { NON_COMPACT_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';

@@ -1,7 +1,6 @@
 // Checks the shape of members that a dialect edits. The provider judges all others.
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
-import type { Json } from '../../proxy/turn/json/json.ts';
-import { isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, type Json } from '../../proxy/turn/json/json.ts';
 import { isCompaction, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';

@@ -1,7 +1,6 @@
 // JSON mode requires the word JSON in a message of `input`. If lifting has moved it into the instructions, it is added to the first
 // user message (F1.1, Q24).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { asList, isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
+import { asList, isAbsent, isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';

@@ -1,6 +1,5 @@
 // Moves system and developer texts of the compatible surface to top-level instructions in Full (F1.1, Q32, Q33).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { asList, isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
+import { asList, isAbsent, isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { isCompaction } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body, Turn } from '../../proxy/turn/turn.ts';

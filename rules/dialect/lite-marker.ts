@@ -1,6 +1,5 @@
 // Sets the Lite marker: a client's own marker is removed, and the gateway's is added to each attempt in Lite (F2.1 to F2.4).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { isMarker, METADATA_PREFIX, normalised, withoutMarker } from '../../proxy/turn/wire/lite-marker-names.ts';

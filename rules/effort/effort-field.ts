@@ -1,6 +1,5 @@
 // The places of a request that hold its effort: `reasoning.effort`, and updates among the items (RB15).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
 /** The path of the field in a refusal. */

@@ -1,7 +1,6 @@
 // Checks that the files that a request names exist in its Pool and at a single account, and pins the request to that account (Q10, D6).
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body, FileView, Turn } from '../../proxy/turn/turn.ts';

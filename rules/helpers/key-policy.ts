@@ -1,6 +1,5 @@
 // The models that a key's policies permit, and the efforts of a model (F4.2); for turns and for the model lists (F4.6).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import type { EffortPolicy, KeyConfig } from '../../proxy/turn/settings.ts';
 import { EFFORTS } from '../../proxy/turn/wire/efforts.ts';
 

@@ -1,7 +1,6 @@
 // Handles references to stored items. Nothing is stored, so a reference to reasoning is dropped and any other is refused (Q15).
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 

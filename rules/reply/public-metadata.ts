@@ -1,8 +1,7 @@
 // Filters metadata events, which repeat headers of the account. On the compatible surface only native clients on a websocket read them:
 // their events keep the turn state and the headers that a public answer may have (Q3, Q8, Q10). Other clients fail on events outside the
 // public API that have no prefix, and get none.
-import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { agentPrefix, turnStateName } from '../../proxy/turn/wire/agent-names.ts';

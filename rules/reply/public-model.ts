@@ -1,6 +1,5 @@
 // Replaces the account's own name of the model by the exposed id in public answers and lifecycle events (Q15).
-import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';

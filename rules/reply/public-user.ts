@@ -1,6 +1,5 @@
 // Makes public answers and lifecycle events name the client's user instead of the account's owner (S4, Q15).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 

@@ -1,8 +1,7 @@
 // Checks that custom tools have only the fields of the contract (F5.2, Q16).
 import { invalidRequest, unknownMember } from '../../proxy/turn/errors/invalid-request.ts';
 import { grammarFault } from '../../proxy/turn/json/grammar-fault.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject, isText } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, isText, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { declaredTools } from './declared-tools.ts';

@@ -1,6 +1,5 @@
 // The tools that a request declares: at the top level, in `additional_tools` input items, and in namespaces of both.
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
 export interface ToolList {

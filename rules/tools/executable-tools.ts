@@ -1,6 +1,5 @@
 // Tools that a model calls by name: function tools, flat or in the older nested wrapper, and custom tools.
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 
 export interface Executable {
   readonly name: string;

@@ -1,6 +1,5 @@
 // Restores the namespace of a public `custom_tool_call` if the provider omitted it (F5.4).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Body, Event } from '../../proxy/turn/turn.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';

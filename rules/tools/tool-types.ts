@@ -1,8 +1,7 @@
 // Checks that tools of the public surface have a type of a closed list, and namespaces one shape (F5.2, Q16).
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
-import type { Json } from '../../proxy/turn/json/json.ts';
-import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, isText, type Json } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';

@@ -1,6 +1,5 @@
 // Replaces the preview and dated names of the `web_search` tool by its plain name (Q16).
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 

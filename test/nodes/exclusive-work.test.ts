@@ -2,8 +2,7 @@
 // or pauses.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Clock } from '../../proxy/base/time/clock.ts';
-import { LATE } from '../../proxy/base/time/clock.ts';
+import { type Clock, LATE } from '../../proxy/base/time/clock.ts';
 import { ExclusiveWork } from '../../proxy/nodes/exclusive-work.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { folder } from '../store/adapters.ts';

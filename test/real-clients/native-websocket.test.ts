@@ -2,8 +2,7 @@
 // client.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hasWebsockets, isLite, type RecordedRequest, type RecordedSession, recordedSessions, turnsOf } from '../support/recorded.ts';
 import { at } from '../support/rehearsal-client.ts';

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { KEY } from './gateway.ts';
 import { inTime } from './rehearsal-inbox.ts';
 

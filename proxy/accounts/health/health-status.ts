@@ -2,9 +2,9 @@
 // functions that are called when it changes.
 import type { AccountStateRow } from '../../../store/store.ts';
 import { TURNS_PATH } from '../scope.ts';
+import type { Cause } from './account-fault.ts';
 import type { AccountHealth } from './account-health.ts';
 import type { HealthFields } from './account-states.ts';
-import type { Cause } from './account-fault.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
 
 export interface CooldownStatus {

@@ -2,8 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { type Site, siteOf } from '../../pages/site.ts';
 import { compressed, encodedFile, type StaticFile } from '../../pages/static-files.ts';
-import type { AdminAnswer, AdminRequest } from '../admin-listener.ts';
-import { adminJson } from '../admin-listener.ts';
+import { type AdminAnswer, type AdminRequest, adminJson } from '../admin-listener.ts';
 
 /** The addresses of the page. Each shows another part of the console. */
 const PAGES: ReadonlySet<string> = new Set([

@@ -1,8 +1,7 @@
 // Keeps the frames of a turn from its beginning, for a client that reconnects for it (Q29).
 import { OBJECT_BYTES, ownBytes } from '../../base/bytes/gathered-bytes.ts';
 import type { MemoryGuard } from '../../base/bytes/memory-guard.ts';
-import type { JsonObject } from '../../turn/json/json.ts';
-import { isObject } from '../../turn/json/json.ts';
+import { isObject, type JsonObject } from '../../turn/json/json.ts';
 
 /** The memory limits for the frames of a turn. */
 export interface LogMemory {

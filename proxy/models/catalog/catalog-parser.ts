@@ -1,6 +1,5 @@
 // Parses a provider's catalog answer, in any of three shapes, into entries. Only invalid entries are left out (Q12, Q13).
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { isObject } from '../../turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
 import type { DeclaredModel } from '../../turn/provider/api-account.ts';
 import { type Ceilings, ceilingsOf } from './ceilings.ts';

@@ -1,6 +1,5 @@
 // The body of `GET …/models` on the backend surface: pristine entries with the fields that the Pool and the key set (MC1, F4.6).
-import type { JsonObject } from '../../turn/json/json.ts';
-import { isAbsent, isObject } from '../../turn/json/json.ts';
+import { isAbsent, isObject, type JsonObject } from '../../turn/json/json.ts';
 import { NATIVE_MEMBERS } from '../../turn/provider/native-members.ts';
 import type { CatalogEntry } from '../catalog/catalog-parser.ts';
 import type { Ceilings } from '../catalog/ceilings.ts';

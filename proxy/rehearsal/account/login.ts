@@ -1,6 +1,5 @@
 // The token endpoint of a simulated account. Its refresh tokens work once, and its access tokens expire.
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asString, isObject } from '../../turn/json/json.ts';
+import { asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { IdSequence } from '../model/id-sequence.ts';
 import { SimulatedError } from '../provider-error.ts';
 

@@ -1,7 +1,6 @@
 // The prompt cache of a simulated account. The header `session-id` decides which machine's cache a turn uses (RB14).
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../turn/json/json.ts';
-import { asList, asString } from '../../turn/json/json.ts';
+import { asList, asString, type JsonObject } from '../../turn/json/json.ts';
 
 /** The shortest prompt that is cached. */
 const SHORTEST_TOKENS = 1_024;

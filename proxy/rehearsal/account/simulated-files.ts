@@ -1,7 +1,6 @@
 // The files of a simulated account. A file is created, uploaded to an address of the account, and ready at the second request to finalise
 // it.
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asString, isObject } from '../../turn/json/json.ts';
+import { asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import { SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';

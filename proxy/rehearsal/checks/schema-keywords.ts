@@ -1,6 +1,5 @@
 // Refuses function schemas with keywords that the backend does not accept in a non-strict schema (Q31).
-import type { Json } from '../../turn/json/json.ts';
-import { asList, isObject } from '../../turn/json/json.ts';
+import { asList, isObject, type Json } from '../../turn/json/json.ts';
 import { SimulatedError } from '../provider-error.ts';
 
 /** The refused keywords, each with the form in which its value contains schemas. */

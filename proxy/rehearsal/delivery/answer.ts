@@ -1,6 +1,5 @@
 // An answer of a simulated account before its delivery, and the faults that change its content.
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { isObject } from '../../turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Manners } from '../account/manners.ts';
 import { withBrokenItems, withBrokenOutput } from '../faults/compaction-fault.ts';
 import {

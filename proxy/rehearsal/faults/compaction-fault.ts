@@ -1,6 +1,5 @@
 // Breaks the compaction of an answer: the answer then has none, two, or one without a usable ciphertext.
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asList, isObject } from '../../turn/json/json.ts';
+import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { CompactionFault } from './fault.ts';
 
 const isCompaction = (item: Json | undefined): item is JsonObject => isObject(item) && item.type === 'compaction';

@@ -17,8 +17,7 @@
 //   rehearse: SCRIPT               the failures of a fault script (fault-injection.ts); no output
 // After the output of a tool these lines are ignored.
 // `tool_choice`, `text.format`, `max_output_tokens` and a trailing compaction_trigger are followed too.
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asList, isObject } from '../../turn/json/json.ts';
+import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { exampleOf } from './schema-example.ts';
 import { drawsNothing } from './simulated-image.ts';
 import type { SimulatedTool, TurnRequest } from './turn-request.ts';

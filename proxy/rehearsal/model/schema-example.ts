@@ -1,6 +1,5 @@
 // Makes a minimal value that satisfies a JSON Schema, for structured output and for the arguments of tool calls.
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asList, isObject } from '../../turn/json/json.ts';
+import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 
 /** The depth at which schemas that refer to themselves are cut. Real schemas are less deep. */
 const MAX_DEPTH = 12;

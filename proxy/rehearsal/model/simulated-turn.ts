@@ -1,6 +1,5 @@
 // Simulates a turn: its events, and the response in its terminal event.
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asList, asString, isObject } from '../../turn/json/json.ts';
+import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { SimulatedAccount } from '../account/simulated-account.ts';
 import type { IdSequence } from './id-sequence.ts';
 import { simulatedTokens } from './input-tokens.ts';

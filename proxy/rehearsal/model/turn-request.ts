@@ -1,6 +1,5 @@
 // The request of a turn as the simulated model reads it: last user message, tool output, declared tools.
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asList, asString, isObject } from '../../turn/json/json.ts';
+import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 
 export interface SimulatedTool {
   readonly kind: 'function' | 'custom';

@@ -1,6 +1,5 @@
 // A Response as a chat completion: the message of its one choice, its finish reason, its usage, and its identifying members (D4, Q24).
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asList, asString, isObject } from '../../turn/json/json.ts';
+import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Turn } from '../../turn/turn.ts';
 import { annotationsOf } from './chat-citations.ts';
 

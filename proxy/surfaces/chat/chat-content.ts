@@ -1,7 +1,6 @@
 // Translates the content parts of Chat messages into parts of input items: text, images, audio, files, refusals (D4, Q24).
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { isAbsent, isList, isObject, isText } from '../../turn/json/json.ts';
+import { isAbsent, isList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 
 /** Makes the part of an input item. @param path the path of the part, for refusals */
 type Translation = (part: JsonObject, path: string) => JsonObject;

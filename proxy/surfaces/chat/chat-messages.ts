@@ -1,7 +1,6 @@
 // Translates the messages of Chat into input items. The order of messages, tool calls and tool results stays (D4, Q24).
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asList, isAbsent, isList, isObject, isText } from '../../turn/json/json.ts';
+import { asList, isAbsent, isList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { ASSISTANT_PARTS, contentParts, TEXT_PARTS, USER_PARTS } from './chat-content.ts';
 import type { Origin } from './chat-names.ts';
 

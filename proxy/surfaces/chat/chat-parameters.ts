@@ -1,8 +1,7 @@
 // Parameters of Chat without a counterpart. They are refused if they have an effect, and otherwise removed (Q24).
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { type HasEffect, refuseAsking } from '../../turn/errors/neutral-values.ts';
-import type { Json } from '../../turn/json/json.ts';
-import { isAbsent, isList, isObject } from '../../turn/json/json.ts';
+import { isAbsent, isList, isObject, type Json } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 
 const always = (): boolean => true;

@@ -1,8 +1,7 @@
 // Flattens the tools of Chat: functions and custom tools are taken out of the objects that contain them (F5.5, Q24).
 import { invalidRequest, unknownMember } from '../../turn/errors/invalid-request.ts';
 import { grammarFault } from '../../turn/json/grammar-fault.ts';
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { isAbsent, isList, isObject, isText } from '../../turn/json/json.ts';
+import { isAbsent, isList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 
 export function translateTools(body: Body): void {

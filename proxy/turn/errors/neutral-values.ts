@@ -1,6 +1,5 @@
 // Refuses a parameter that the gateway cannot honour, unless its value has no effect (Q15, Q24).
-import type { Json } from '../json/json.ts';
-import { isAbsent } from '../json/json.ts';
+import { isAbsent, type Json } from '../json/json.ts';
 import type { Body } from '../turn.ts';
 import { Refusal } from './refusal.ts';
 

@@ -1,6 +1,5 @@
 // Checks the grammar of a custom tool, in the flat form and in Chat's form (F5.2, F5.5).
-import type { JsonObject } from './json.ts';
-import { isText } from './json.ts';
+import { isText, type JsonObject } from './json.ts';
 
 /** The path below the grammar at which it is wrong; undefined if it is valid. */
 export function grammarFault({ syntax, definition }: JsonObject): '.syntax' | '.definition' | undefined {

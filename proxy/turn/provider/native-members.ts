@@ -1,6 +1,5 @@
 // The members of an entry in native lists, with their types. Native clients drop the whole list if a member has another type (Q13).
-import type { Json } from '../json/json.ts';
-import { isAbsent, isObject } from '../json/json.ts';
+import { isAbsent, isObject, type Json } from '../json/json.ts';
 
 interface Member {
   /** The type in words for operators, after `must be`. */

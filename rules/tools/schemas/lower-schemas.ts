@@ -1,6 +1,5 @@
 // Lowers the schemas of non-strict functions to what the backend accepts (F5.1, F1.5).
-import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isAbsent, isList, isObject, mapList } from '../../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, type Json, type JsonObject, mapList } from '../../../proxy/turn/json/json.ts';
 import { rule } from '../../../proxy/turn/rules/rule.ts';
 import { NORMALISED_TURNS } from '../../route-groups.ts';
 import { isNamespace } from '../declared-tools.ts';

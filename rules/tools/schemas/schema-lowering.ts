@@ -1,6 +1,5 @@
 // Lowering: reduces a non-strict function schema to the part that the backend accepts, at every depth (Q31).
-import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isList, isObject, mapList, mapMembers } from '../../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json, type JsonObject, mapList, mapMembers } from '../../../proxy/turn/json/json.ts';
 import { KEYWORDS, type KeywordKind, namesType, refuseDepth } from './tool-schema.ts';
 
 /**

@@ -1,7 +1,6 @@
 // The JSON schema of a tool's parameters: which keywords hold schemas, what its root must be, how deep it may nest.
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
-import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isList, isObject } from '../../../proxy/turn/json/json.ts';
+import { isList, isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
 
 /** The value of a keyword. `schema`: a schema or a list of them. `list`: a list of schemas. `map`: schemas by name. `data`: plain data. */
 export type KeywordKind = 'schema' | 'list' | 'map' | 'data';

@@ -1,7 +1,6 @@
 // The internal listener: a request that another node signed is accepted once and within its time; everything else is refused (Q34).
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { suite, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { WebSocketServer } from 'ws';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
 import { decodeClient, encodeClient, type ForwardedClient } from '../../../proxy/nodes/forwarded-client.ts';

@@ -1,6 +1,5 @@
 // Generated request bodies, valid and invalid, for tests of the properties of the dialects; equal seeds give equal bodies.
-import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isObject } from '../../../proxy/turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
 
 /** A small seeded generator (mulberry32), so a failure can state the seed of its body. */
 export class RandomSource {

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
-import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isObject } from '../../../proxy/turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { lowerSchemas } from '../../../rules/tools/schemas/lower-schemas.ts';
 import { strictRepair } from '../../../rules/tools/schemas/strict-repair.ts';
 import { strictSchemas } from '../../../rules/tools/schemas/strict-schemas.ts';

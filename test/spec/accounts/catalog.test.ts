@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
-import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isObject } from '../../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { eventsOf } from '../../support/network/sse-events.ts';
 import { modelEntry, turnBody } from '../../support/rehearsal-replies.ts';

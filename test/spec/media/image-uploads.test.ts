@@ -1,8 +1,7 @@
 // Hostile and broken uploads of images: each malformed form gets its error of the table, and if one side breaks off, the other side is
 // ended.
 import assert from 'node:assert/strict';
-import type { AddressInfo } from 'node:net';
-import { createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { modelsWithin } from '../../../proxy/rehearsal/model/sample-models.ts';

@@ -1,8 +1,7 @@
 // Refusals in the forms of real agent backends, on every surface: their effect on the account, and the error that the client gets.
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isObject } from '../../../proxy/turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { ShiftedClock } from '../../support/clocks/shifted-clock.ts';
 import { type Draft, startGateway } from '../../support/gateway.ts';

@@ -1,6 +1,5 @@
 // The tables of Responses in the form of Chat. A Chat request must be dispatched like the same request on /v1/responses.
-import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import { asList, isAbsent, isObject } from '../../../proxy/turn/json/json.ts';
+import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { WireCase } from './case.ts';
 import { isCompact } from './expected-dispatch.ts';
 

@@ -1,6 +1,5 @@
 // Runs one call over HTTP on a lane, checks the answer to its client, and keeps it for the comparison with the rows.
-import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isObject } from '../../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf } from '../../support/network/sse-events.ts';
 import { type Answer, readAnswers } from '../client/answers.ts';
 import { rawCall } from '../client/raw-call.ts';

@@ -1,12 +1,10 @@
 // Runs the turns of one call on a websocket, and checks how each of them ended for its client.
-import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isObject } from '../../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { connect, type TestSocket, UpgradeRefusal } from '../../support/websocket.ts';
 import { expect } from '../finding.ts';
 import type { Lane } from '../stage/lane.ts';
 import type { SocketCall } from './call.ts';
-import type { CallOptions } from './run-call.ts';
-import { tokensOf } from './run-call.ts';
+import { type CallOptions, tokensOf } from './run-call.ts';
 
 /** How one turn ended: with its terminal event, with an error frame, with a close of the connection, or with a refused upgrade. */
 export interface SocketTurn {

@@ -1,7 +1,6 @@
 // The calls that clients send to the nodes: Responses on both surfaces, Chat and Messages, streamed and collected, websockets, and clients
 // that reconnect elsewhere.
-import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isObject } from '../../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { turnFrame, userMessage } from '../../support/native-frames.ts';
 import { eventsOf } from '../../support/network/sse-events.ts';

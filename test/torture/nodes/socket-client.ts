@@ -1,7 +1,6 @@
 // A native client on a websocket. It sends one turn and reads its frames to the end, or drops the connection before.
 import { WebSocket } from 'ws';
-import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { isObject } from '../../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { NATIVE_SOCKET } from '../../support/native-frames.ts';
 
 export interface SocketAnswer {

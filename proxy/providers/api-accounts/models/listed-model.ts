@@ -1,6 +1,5 @@
 // Reads one model of a server's list. The window, the modalities and the tools are found under the names that many servers use (AA9).
-import type { Json, JsonObject } from '../../../turn/json/json.ts';
-import { isObject } from '../../../turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { MODALITIES, type Modality } from '../../../turn/provider/served.ts';
 
 /** What is known of a listed model, in names of the gateway. A member that the list does not state is absent. */

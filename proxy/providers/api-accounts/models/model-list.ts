@@ -1,7 +1,6 @@
 // Reads the models of an API account: its list, and what some servers state about them elsewhere (AA8, AA9).
 import { readRefusal } from '../../../turn/errors/read-refusal.ts';
-import type { Json } from '../../../turn/json/json.ts';
-import { isObject } from '../../../turn/json/json.ts';
+import { isObject, type Json } from '../../../turn/json/json.ts';
 import { isApiAccount } from '../../../turn/provider/api-account.ts';
 import { type Preset, presetOf } from '../../../turn/provider/presets.ts';
 import type { OwnAnswer, OwnGet, ProviderCatalog } from '../../../turn/provider/reads.ts';
