@@ -27,5 +27,11 @@ function publicEntry(listed: AvailableModel): JsonObject {
   };
 }
 
-/** Unix seconds; 0 if the provider states none, because nodes would differ in the day on which they first saw a model. */
-const createdOf = (created: Json | undefined): number => asCount(created) ?? 0;
+/** The last time that a date can have; Unix seconds. */
+const LAST_DATE = 8_640_000_000_000;
+
+/** Unix seconds; 0 if the provider states no possible time, because nodes would differ in the day on which they first saw a model. */
+function createdOf(stated: Json | undefined): number {
+  const created = asCount(stated);
+  return created !== undefined && created <= LAST_DATE ? created : 0;
+}

@@ -7,6 +7,9 @@ import { type Draft, KEY, type RequestOptions, startGateway, type TestGateway } 
 import { modelEntry } from '../../support/rehearsal-replies.ts';
 import { messagesBody as ask, MESSAGES } from './messages-body.ts';
 
+/** A time that no date can have; Unix seconds. */
+const IMPOSSIBLE = 9e15;
+
 const VERSION = { 'anthropic-version': '2023-06-01' };
 const sha256 = (secret: string): string => hash('sha256', secret, 'hex');
 
@@ -16,7 +19,7 @@ before(async () => {
     upstream: {
       accounts: ['north', 'south'].map((id) => ({
         id,
-        models: [modelEntry({ slug: 'model-a', context_window: 100_000 }), modelEntry({ slug: 'model-b' })],
+        models: [modelEntry({ slug: 'model-a', context_window: 100_000 }), modelEntry({ slug: 'model-b', created: IMPOSSIBLE })],
       })),
     },
     config: (draft: Draft) => {
@@ -113,6 +116,15 @@ describe('the list of models', () => {
       (await get('/v1/models', { headers: narrow })).json.data.map(({ id }: JsonObject) => id),
       ['model-b', 'claude-exact'],
     );
+  });
+
+  test('[AM32] [Q13] has no time of creation for a model whose account states an impossible one', async () => {
+    const { json } = await get('/v1/models');
+    assert.deepEqual(
+      json.data.map(({ created_at }: JsonObject) => created_at),
+      Array(3).fill('1970-01-01T00:00:00Z'),
+    );
+    assert.ok((await gate.send('/v1/models')).json.data.every(({ created }: JsonObject) => created === 0));
   });
 
   test('[AM32] has pages, and refuses what is none', async () => {
