@@ -11,7 +11,7 @@ import { openStore, type Store, type StoreErrorCode, type StoreOptions } from '.
 import { freshDatabase, ownPostgres } from '../../support/postgres/postgres.ts';
 import { Link } from '../../support/postgres/postgres-link.ts';
 import { until } from '../../support/until.ts';
-import { accountRow, attemptRow, auditEntry, credentialRow, requestRow, usageRow } from '../samples.ts';
+import { accountRow, attemptRow, auditEntry, credentialRow, pinRow, requestRow, usageRow } from '../samples.ts';
 
 /** The tests count the connections of this server. */
 const postgresServer = ownPostgres();
@@ -256,6 +256,28 @@ suite('leases of nodes whose clocks differ', () => {
     assert.ok(next && next.expires_at > machine() + HOUR, 'its owner compares the expiry with its own clock');
     assert.equal(await one.leases.acquire('session', 'one', 60_000), undefined);
   });
+});
+
+test('a purge deletes changes of a long time in small statements, so that none reaches its deadline', async (context) => {
+  const url = await freshDatabase();
+  const time = { now: 1_000_000 };
+  const store = await opened(context, url, { clock: () => time.now });
+  const hashes = Array.from({ length: 1_800 }, (_, n) => `pin-${n}`);
+  await Promise.all(hashes.map((hash) => store.pins.move(pinRow({ hash }))));
+  time.now += 86_400_001;
+  await store.pins.move(pinRow({ hash: 'new' }));
+  await (await postgresServer).query(
+    url,
+    `CREATE FUNCTION refuse_many() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF (SELECT count(*) > 500 FROM gone) THEN RAISE EXCEPTION 'too many'; END IF; RETURN NULL; END $$;
+    CREATE TRIGGER refuse_many AFTER DELETE ON changes REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION refuse_many()`,
+  );
+  await store.purge({});
+  const reader = await opened(context, url, { clock: () => time.now });
+  assert.deepEqual(
+    (await reader.changes.since(0)).changes.map(({ key }) => key),
+    [['new']],
+  );
 });
 
 suite('reads of operators', () => {
