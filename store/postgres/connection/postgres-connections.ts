@@ -29,6 +29,12 @@ const IDLE_MS = 60_000;
 const CLOSE_MS = 1_000;
 
 /**
+ * The deadlines of the server: of a statement, and of a transaction whose process is paused, so that it does not keep its locks. They are
+ * not sent at the beginning of a connection, because PgBouncer refuses a connection with them.
+ */
+const deadlines = (ms: number): string => `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}`;
+
+/**
  * Failures after which a connection is not used again. A server that refuses writes may be a standby, because a failover has moved the
  * primary: a new connection to the same address reaches the new one.
  */
@@ -50,9 +56,6 @@ export class PostgresConnections {
       idleTimeoutMillis: IDLE_MS,
       allowExitOnIdle: true,
       connectionTimeoutMillis: waitMs,
-      statement_timeout: deadlineMs,
-      // The server ends a transaction whose process is paused, so that it does not keep its locks.
-      idle_in_transaction_session_timeout: deadlineMs,
       keepAlive: true,
       pipeline: true,
     });
@@ -60,7 +63,11 @@ export class PostgresConnections {
     this.#pool.on('error', () => undefined);
     // Without a listener an error between two statements would end the process. It may come in one read with the answer that opens the
     // connection, so the listener is added before a caller has the connection. The next statement reports the error.
-    this.#pool.on('connect', (client) => client.on('error', () => undefined));
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => undefined);
+      // Sent before the first statement. If the connection breaks, that statement reports it.
+      client.query(deadlines(deadlineMs)).catch(() => undefined);
+    });
   }
 
   get stats(): PoolStats {

@@ -271,7 +271,7 @@ test('[Q34] a node that loses its connection while its secrets are compared wait
   const connect = pg.Pool.prototype.connect as (this: pg.Pool) => Promise<pg.PoolClient>;
   let tries = 0;
   context.mock.method(pg.Pool.prototype, 'connect', function (this: pg.Pool) {
-    const isOfTurns = this.options.statement_timeout === 2_000;
+    const isOfTurns = this.options.connectionTimeoutMillis === 1_000;
     return isOfTurns && tries++ === 0 ? Promise.reject(new Error('Connection terminated due to connection timeout')) : connect.call(this);
   });
   assert.equal(await store.checkValues.agree('store_key', 'a digest'), true);
