@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Guard, lost, type RowBatch } from '../driver.ts';
 import { changes, type Table } from '../schema/tables.ts';
 import { changeRows } from '../verbs/changes.ts';
+import { CHANNEL } from './channel.ts';
 import type { PostgresConnection } from './connection/postgres-connection.ts';
 import type { PostgresConnections } from './connection/postgres-connections.ts';
 import { insertionOf, type PostgresInsertion } from './postgres-insertion.ts';
@@ -36,7 +37,7 @@ const NEXT_VERSION: PostgresInsertion = { sql: "UPDATE counters SET value = valu
 const CURRENT_VERSION = "(SELECT value FROM counters WHERE name = 'version')";
 
 /** Other processes get the notification when the transaction is committed. */
-const NOTIFY = "SELECT pg_notify('poolgate.' || current_schema(), $1)";
+const NOTIFY = `SELECT pg_notify(${CHANNEL}, $1)`;
 
 export const COMMIT: PostgresInsertion = { sql: 'COMMIT', values: [] };
 

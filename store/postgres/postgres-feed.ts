@@ -1,6 +1,7 @@
 // The feed of changes: a connection that listens for the notifications of other processes. While it is down, changes are polled.
 import pg from 'pg';
 import type { Notice } from '../writing/notice.ts';
+import { CHANNEL } from './channel.ts';
 import { type DatabaseClock, READ_CLOCK } from './connection/database-clock.ts';
 import type { Outage } from './connection/outage.ts';
 
@@ -92,7 +93,7 @@ export class PostgresFeed {
     await client.connect();
     client.unref?.();
     // The name of a channel cannot be a bound value.
-    const { rows } = await client.query<{ channel: string }>("SELECT quote_ident('poolgate.' || current_schema()) AS channel");
+    const { rows } = await client.query<{ channel: string }>(`SELECT quote_ident(${CHANNEL}) AS channel`);
     await client.query(`LISTEN ${rows[0]?.channel}`);
     this.#connected = true;
     if (this.#losses > 0) this.#options.notice('store_feed_connected');

@@ -258,6 +258,21 @@ suite('leases of nodes whose clocks differ', () => {
   });
 });
 
+test('a schema with the longest name has notifications like any other', async (context) => {
+  const server = await postgresServer;
+  const schema = 's'.repeat(63);
+  await server.query(server.url, `CREATE SCHEMA ${schema}`);
+  const url = `${server.url}&options=${encodeURIComponent(`-c search_path=${schema}`)}`;
+  const [one, other] = [await opened(context, url), await opened(context, url)];
+  let wakes = 0;
+  other.changes.listen?.(() => wakes++);
+  await until('the connection of the feed', () => wakes === 1 || undefined);
+  one.usage.add(usageRow());
+  await one.flush();
+  await until('the notification', () => wakes === 2 || undefined);
+  assert.deepEqual(await other.usage.load(0), [usageRow()]);
+});
+
 test('a purge deletes changes of a long time in small statements, so that none reaches its deadline', async (context) => {
   const url = await freshDatabase();
   const time = { now: 1_000_000 };
