@@ -13,7 +13,7 @@ const { parse, rawJSON } = JSON as unknown as SourceJson;
 /** Whether a parsed number may differ from its text: a whole number that is too large, or one that overflowed. */
 export const isInexact = (number: number): boolean => !(Math.abs(number) <= Number.MAX_SAFE_INTEGER);
 
-/** Parses JSON with an object in place of each such number. It costs ten times as much as `JSON.parse`. */
+/** Parses JSON with an object in place of each such number. A value costs up to a microsecond, many times as much as with `JSON.parse`. */
 export const parseExactly = (text: string): Json =>
   parse(text, (_name, value, { source }) => (typeof value === 'number' && isInexact(value) ? rawJSON(String(source)) : value));
 
@@ -26,3 +26,9 @@ export function parseNestedExactly(text: string, parsed: JsonObject): JsonObject
   const numbers = Object.entries(parsed).filter(([, member]) => typeof member === 'number');
   return { ...(parseExactly(text) as JsonObject), ...Object.fromEntries(numbers) };
 }
+
+/** Matches texts that may have such a number, also inside of a string. */
+const LARGE = /\d{16}|\d[eE]\+?\d/;
+
+/** Parses JSON of which it is not known whether it has such a number. */
+export const parseKeepingDigits = (text: string): Json => (LARGE.test(text) ? parseExactly(text) : (JSON.parse(text) as Json));

@@ -1,5 +1,5 @@
 // The whole message for a client that asked for no stream. It equals the sum of the events that a stream would have (AM55, AM56).
-import { parseExactly } from '../../../turn/json/exact-numbers.ts';
+import { parseKeepingDigits } from '../../../turn/json/exact-numbers.ts';
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { TERMINAL_TYPES } from '../../../turn/reply/terminal-event.ts';
@@ -73,7 +73,7 @@ export class WholeMessage implements BlockOutput {
 /** The input of a call, whose numbers keep their digits. Arguments that are not a JSON object become an empty input. */
 function inputOf(text: string): JsonObject {
   try {
-    const input = parseExactly(text);
+    const input = parseKeepingDigits(text);
     return isObject(input) ? input : {};
   } catch {
     return {};
