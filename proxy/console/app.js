@@ -1,6 +1,7 @@
 // The frame of the console: navigation, the state of the connection, the sign-in, and the part that the address selects.
 import { useEffect, useState } from 'preact/hooks';
 import { address, follow } from './base/address.js';
+import { zone } from './base/format.js';
 import { html } from './base/html.js';
 import { connection, listen, paused, useLive } from './base/live.js';
 import { session, signOut } from './base/session.js';
@@ -85,6 +86,7 @@ function Frame({ who }) {
       </div>
     </header>
     <main id="main" tabindex="-1"><${Part} key=${part?.path} load=${part?.load} /></main>
+    <footer class="hint">Times are those of this browser (${zone()}); commands and the log have UTC.</footer>
   `;
 }
 

@@ -129,6 +129,15 @@ test('with the keyboard alone: a part, a filter, a turn in its drawer and back',
   assert.deepEqual(page.errors, []);
 });
 
+test('the page states the time zone of its times', { timeout: 120_000 }, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using gate = await startGateway();
+  await page.send('Emulation.setTimezoneOverride', { timezoneId: 'Africa/Lagos' });
+  await page.open(`${gate.adminUrl}/`);
+  await page.sees('Times are those of this browser (Africa/Lagos, GMT+1)');
+});
+
 test('the page follows the gateway, stops where it is paused, and comes back after a restart', { timeout: 120_000 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;

@@ -46,6 +46,14 @@ export function span(ms) {
   return next === undefined ? whole : `${whole} ${String(Math.floor((seconds % size) / next[0])).padStart(2, '0')} ${next[1]}`;
 }
 
+const zonePart = new Intl.DateTimeFormat('en', { timeZoneName: 'shortOffset' });
+
+/** The time zone of the times that pages show: `Europe/Berlin, GMT+1`. */
+export function zone() {
+  const offset = zonePart.formatToParts().find(({ type }) => type === 'timeZoneName')?.value;
+  return `${zonePart.resolvedOptions().timeZone}, ${offset}`;
+}
+
 const clockTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const shortTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const dayOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
