@@ -26,11 +26,14 @@ const result = (id = 'call_1', members: JsonObject = {}): Json => ({ role: 'tool
 const picture = (url: string): Json => ({ type: 'image_url', image_url: { url } });
 const shown = (url: string): JsonObject => said({ role: 'user', content: [picture(url)] });
 const loop = (assistant: JsonObject = {}, id = 'call_1'): JsonObject => said(user, calling(assistant, call(id)), result(id));
+/** A schema of the strict form. */
+const CLOSED = { type: 'object', properties: {}, required: [], additionalProperties: false };
+const OPEN = { ...CLOSED, properties: { at: { type: 'array', items: { type: 'object', properties: {} } } }, required: ['at'] };
 const schema = (strict?: boolean): JsonObject =>
   with_({
     response_format: {
       type: 'json_schema',
-      json_schema: { name: 'a', schema: { type: 'object' }, ...(strict === undefined ? {} : { strict }) },
+      json_schema: { name: 'a', schema: CLOSED, ...(strict === undefined ? {} : { strict }) },
     },
   });
 
@@ -60,6 +63,18 @@ const strictly: readonly (readonly [what: string, body: JsonObject, refusal: str
   ['a tool of another type', with_({ tools: [{ type: 'custom', custom: { name: 'a' } }] }), '400 tools[0].function'],
   ['a tool in the form of the other API', with_({ tools: [{ type: 'function', name: 'look' }] }), '400 tools[0].function'],
   ['two tools of a name', with_({ tools: [tool(), tool()] }), '400 tools[1].function.name'],
+  ['a strict tool of the strict form', with_({ tools: [tool({ strict: true, parameters: CLOSED })] }), 'taken'],
+  ['a strict tool with an open object', with_({ tools: [tool({ strict: true, parameters: OPEN })] }), '400 tools[0].function.parameters'],
+  [
+    'a strict format with an optional member',
+    with_({
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'a', strict: true, schema: { ...CLOSED, properties: { a: { type: 'string' } } } },
+      },
+    }),
+    '400 response_format',
+  ],
   ['a name of 65 characters', with_({ tools: [tool({ name: 'x'.repeat(65) })] }), '400 tools[0].function.name'],
   ['a choice without tools', with_({ tool_choice: 'auto' }), '400 tool_choice'],
   ['parallel calls without tools', with_({ parallel_tool_calls: true }), '400 parallel_tool_calls'],

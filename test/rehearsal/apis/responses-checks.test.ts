@@ -13,6 +13,8 @@ const plain = { model: 'model-a', store: false, input: [user] };
 const with_ = (members: JsonObject): JsonObject => ({ ...plain, ...members });
 const said = (...input: readonly Json[]): JsonObject => ({ ...plain, input });
 const look: Json = { type: 'function', name: 'look', description: 'Looks', parameters: { type: 'object' }, strict: false };
+/** A schema of the strict form. */
+const CLOSED = { type: 'object', properties: {}, required: [], additionalProperties: false };
 const call = (members: JsonObject = {}): Json => ({ type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}', ...members });
 const output: Json = { type: 'function_call_output', call_id: 'call_1', output: 'found' };
 const answer = (members: JsonObject = {}): Json => ({
@@ -71,6 +73,22 @@ const strictly: readonly (readonly [what: string, body: JsonObject, refusal: str
   ['an item of null', said(null), '400 input[0]'],
   ['as much output as the list states', with_({ max_output_tokens: 32_000 }), 'taken'],
   ['more output than the list states', with_({ max_output_tokens: 32_001 }), '400 max_output_tokens'],
+  ['a strict tool of the strict form', with_({ tools: [{ ...(look as JsonObject), strict: true, parameters: CLOSED }] }), 'taken'],
+  ['a strict tool with an open object', with_({ tools: [{ ...(look as JsonObject), strict: true }] }), '400 tools[0].parameters'],
+  [
+    'a strict format with an array without items',
+    with_({
+      text: {
+        format: {
+          type: 'json_schema',
+          name: 'a',
+          strict: true,
+          schema: { ...CLOSED, properties: { a: { $ref: '#/$defs/list' } }, required: ['a'], $defs: { list: { type: 'array' } } },
+        },
+      },
+    }),
+    '400 text.format.schema',
+  ],
   ['a choice of a tool', with_({ tools: [look], tool_choice: { type: 'function', name: 'look' } }), 'taken'],
   ['a choice of no tool', with_({ tools: [look], tool_choice: { type: 'function', name: 'see' } }), '400 tool_choice'],
   [
@@ -94,7 +112,7 @@ for (const [what, body, refusal] of strictly) {
 }
 
 const schema = (strict?: boolean): JsonObject =>
-  with_({ text: { format: { type: 'json_schema', name: 'a', schema: { type: 'object' }, ...(strict === undefined ? {} : { strict }) } } });
+  with_({ text: { format: { type: 'json_schema', name: 'a', schema: CLOSED, ...(strict === undefined ? {} : { strict }) } } });
 
 const denials: readonly (readonly [
   quirks: NamedApi['quirks'],

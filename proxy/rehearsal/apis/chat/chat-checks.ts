@@ -7,6 +7,7 @@ import { refuse } from '../../request-refusals.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { RequestSchema } from '../request-schema.ts';
 import { refuseLongOutput } from '../simulated-model-lists.ts';
+import { refuseLooseSchema } from '../strict-schemas.ts';
 import { refuseByQuirks } from './chat-quirks.ts';
 import { CHAT_REQUEST } from './chat-schema.ts';
 
@@ -26,6 +27,7 @@ export function checkChat(chat: CheckedChat): void {
   if (!slugs.has(String(body.model))) throw modelRefusal(String(body.model), account.manners);
   for (const name of ['max_completion_tokens', 'max_tokens']) refuseLongOutput(body[name], name, settings);
   refuseWrongTools(body);
+  refuseLooseSchemas(body);
   refuseWrongPairs(messagesOf(body));
   if (!messagesOf(body).some(({ role }) => role === 'user')) refuse('messages', 'There is no user message.');
   refuseSilentJsonMode(body);
@@ -55,6 +57,18 @@ function refuseWrongTools({ tools, tool_choice: choice, parallel_tool_calls: par
   if (twice >= 0) refuse(`tools[${twice}].function.name`, 'Two tools have this name.');
   if (isObject(choice) && !names.includes(asString(functionOf(choice).name) ?? ''))
     refuse('tool_choice.function.name', 'The named tool is not declared.');
+}
+
+/** Refuses strict tools and a strict format whose schema has not the strict form. */
+function refuseLooseSchemas({ tools, response_format: format }: JsonObject): void {
+  for (const [i, tool] of asList(tools).entries()) {
+    const { name, parameters, strict } = functionOf(tool);
+    const param = `tools[${i}].function.parameters`;
+    if (strict === true) refuseLooseSchema(parameters, { param, of: `function '${String(name)}'`, code: 'invalid_function_parameters' });
+  }
+  const { name, schema: asked, strict } = isObject(format) && isObject(format.json_schema) ? format.json_schema : {};
+  if (strict !== true) return;
+  refuseLooseSchema(asked, { param: 'response_format', of: `response_format '${String(name)}'`, code: 'invalid_json_schema' });
 }
 
 /** Refuses calls and results that are not paired. The results of an assistant message follow it directly, one for each call. */

@@ -12,6 +12,7 @@ import type { ApiSettings } from '../api-settings.ts';
 import { refuseUnkept } from '../kept-members.ts';
 import { RequestSchema } from '../request-schema.ts';
 import { refuseLongOutput } from '../simulated-model-lists.ts';
+import { refuseLooseSchema } from '../strict-schemas.ts';
 import { COMPACT_REQUEST, RESPONSES_FRAME, RESPONSES_REQUEST } from './responses-schema.ts';
 
 const SCHEMAS = {
@@ -39,6 +40,7 @@ export function checkResponses(request: CheckedResponses): void {
   refuseLongOutput(body.max_output_tokens, 'max_output_tokens', settings);
   refuseWrongParts(body);
   refuseSilentJsonMode(body, settings);
+  refuseLooseFormat(body);
   refuseUnpaired(body);
   refuseForeign(request);
   refuseTrigger(body, settings);
@@ -131,12 +133,26 @@ function refuseByQuirks({ body, settings: { quirks, hostedTools }, as }: Checked
   refuseUnkept(body, quirks, { verbosity: 'text.verbosity' });
 }
 
-function refuseToolMembers({ type, description, strict, tools }: JsonObject, path: string, quirks: Partial<Quirks>): void {
+function refuseToolMembers(tool: JsonObject, path: string, quirks: Partial<Quirks>): void {
+  const { type, name, description, parameters, strict, tools } = tool;
   for (const [i, child] of asList(tools).entries()) if (isObject(child)) refuseToolMembers(child, `${path}.tools[${i}]`, quirks);
   if (type !== 'function' && type !== 'custom') return;
   if (quirks.tool_description === 'required' && (asString(description) ?? '') === '')
     refuse(`${path}.description`, 'A tool has a description.');
   if (quirks.strict === false && !isAbsent(strict)) refuse(`${path}.strict`, "'strict' is not supported.");
+  if (type === 'function' && strict === true)
+    refuseLooseSchema(parameters, { param: `${path}.parameters`, of: `function '${String(name)}'`, code: 'invalid_function_parameters' });
+}
+
+/** Refuses a strict format whose schema has not the strict form. */
+function refuseLooseFormat({ text }: JsonObject): void {
+  const format = isObject(text) && isObject(text.format) ? text.format : {};
+  if (format.type !== 'json_schema' || format.strict !== true) return;
+  refuseLooseSchema(format.schema, {
+    param: 'text.format.schema',
+    of: `response_format '${String(format.name)}'`,
+    code: 'invalid_json_schema',
+  });
 }
 
 function refuseItem(item: JsonObject, path: string, quirks: Partial<Quirks>): void {
