@@ -2,7 +2,7 @@
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import type { QuotaStatement, RateLimit } from '../../turn/provider/quota-statement.ts';
+import { LONGEST_RATE_MS, type QuotaStatement, type RateLimit, rateReset } from '../../turn/provider/quota-statement.ts';
 import type { ReplyObserver, ReplySource } from '../../turn/reply/reply-observer.ts';
 import type { WireWords } from '../../turn/settings.ts';
 import type { Headers } from '../../turn/turn.ts';
@@ -16,9 +16,6 @@ export interface QuotaObserverOptions {
   /** Reads an account's usage once the current answer counts against a limit that it has just stated. */
   readonly readLater: (account: string) => void;
 }
-
-/** The longest time that turns of a model are blocked because its rate limit is used up. */
-const LONGEST_PAUSE_MS = 300_000;
 
 export class QuotaObserver implements ReplyObserver {
   readonly events = [];
@@ -64,9 +61,8 @@ export class QuotaObserver implements ReplyObserver {
     if (!limits || !turn.model) return;
     const { quota, pause } = this.#options;
     quota.recordRates(account.id, turn.model.id, limits);
-    const now = turn.now();
-    const spent = limits.flatMap(({ left, resetsAt }) => (left === 0 && resetsAt !== undefined ? [resetsAt - now] : []));
-    if (spent.length > 0) pause(account.id, scopeOf(turn), Math.min(LONGEST_PAUSE_MS, Math.max(...spent)));
+    const reset = rateReset(limits, turn.now());
+    if (reset !== undefined) pause(account.id, scopeOf(turn), Math.min(LONGEST_RATE_MS, reset));
   }
 
   #record({ account }: ReplySource, statement: QuotaStatement | undefined): void {

@@ -22,12 +22,6 @@ export function rateLimits(headers: Headers, now: number): readonly RateLimit[] 
   return stated.length > 0 ? stated : undefined;
 }
 
-/** The time until the used-up limits end, in milliseconds; undefined if none is used up or none states its end. */
-export function rateReset(limits: readonly RateLimit[] | undefined, now: number): number | undefined {
-  const ends = (limits ?? []).flatMap(({ left, resetsAt }) => (left === 0 && resetsAt !== undefined ? [resetsAt - now] : []));
-  return ends.length > 0 ? Math.max(...ends) : undefined;
-}
-
 const numberIn = (text: string | undefined): number | undefined =>
   text !== undefined && DECIMAL.test(text.trim()) ? Number(text) : undefined;
 

@@ -4,11 +4,11 @@ import { Adaptations } from '../../turn/provider/adapted.ts';
 import { apiAccountOf } from '../../turn/provider/api-account.ts';
 import type { EventHandler } from '../../turn/provider/provider-replies.ts';
 import type { EncodedAttempt } from '../../turn/provider/provider-requests.ts';
-import type { Body, Outgoing } from '../../turn/turn.ts';
+import type { Outgoing } from '../../turn/turn.ts';
 import { SummaryReply } from '../api-accounts/compaction/summary-reply.ts';
 import { isSummary } from '../api-accounts/compaction/summary-request.ts';
 import { ResponseObject } from '../api-accounts/reply/response-object.ts';
-import { type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
+import { declaringPart, type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
 import { capsuleText } from './reasoning-capsule.ts';
 import { ChatReply, type ChatReplyOptions } from './reply/chat-reply.ts';
 
@@ -19,7 +19,7 @@ export function chatDecoding({ body }: Outgoing, context: EncodedAttempt): reado
   const { turn, estimateUsage, work } = context;
   if (!work || turn.route.kind === 'embeddings') return undefined;
   const { quirks } = apiAccountOf(context);
-  const declaring = declarations(body);
+  const declaring = declaringPart(body);
   let tools: ToolTable | undefined;
   const options: ChatReplyOptions = {
     turn,
@@ -37,12 +37,6 @@ export function chatDecoding({ body }: Outgoing, context: EncodedAttempt): reado
   const summary = isSummary(turn, work.body) ? [new SummaryReply(turn)] : [];
   return [new ChatReply(options), ...summary];
 }
-
-/** The part of the request that declares tools. The rest is not kept until the reply is over. */
-const declarations = ({ tools, input }: Body): Body => ({
-  tools,
-  input: asList(input).filter((item) => isObject(item) && (item.type === 'additional_tools' || item.type === 'tool_search_output')),
-});
 
 function sealing({ turn }: EncodedAttempt, model: JsonObject[string]): NonNullable<ChatReplyOptions['seal']> {
   return (text, details, calls) => turn.sealCapsule('reasoning', capsuleText({ model: String(model), text, details, calls }));

@@ -36,6 +36,15 @@ export interface RateLimit {
   readonly resetsAt: number | undefined;
 }
 
+/** The longest time for which turns wait because a rate limit is used up. A longer stated time is shortened to it. */
+export const LONGEST_RATE_MS = 300_000;
+
+/** The time until the used-up limits end, in milliseconds; undefined if none is used up or none states its end. */
+export function rateReset(limits: readonly RateLimit[], now: number): number | undefined {
+  const ends = limits.flatMap(({ left, resetsAt }) => (left === 0 && resetsAt !== undefined ? [resetsAt - now] : []));
+  return ends.length > 0 ? Math.max(...ends) : undefined;
+}
+
 /** `primary`: at most a day. `secondary`: longer (Q8, Q20). */
 export type WindowClass = 'primary' | 'secondary';
 

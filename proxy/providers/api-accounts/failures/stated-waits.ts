@@ -2,13 +2,12 @@
 import { retryAfterMs } from '../../../turn/errors/error-statement.ts';
 import type { FailureCause } from '../../../turn/errors/failure.ts';
 import type { SentMembers } from '../../../turn/provider/provider-failures.ts';
+import { LONGEST_RATE_MS, rateReset } from '../../../turn/provider/quota-statement.ts';
 import type { Headers } from '../../../turn/turn.ts';
-import { rateLimits, rateReset } from '../rate-headers.ts';
+import { rateLimits } from '../rate-headers.ts';
 
 /** Maps a member that the account names to its place in the Responses request. Null for a member that the client did not write. */
 export type PlaceOf = (param: string, sent: SentMembers | undefined) => string | null;
-
-const LONGEST_RATE_MS = 300_000;
 
 /** The longest wait that is believed. A date in the past is ignored. */
 const LONGEST_WAIT_MS = 30 * 86_400_000;
@@ -17,7 +16,7 @@ const LONGEST_WAIT_MS = 30 * 86_400_000;
 export function statedBackoff(cause: FailureCause, headers: Headers, now: number): number | undefined {
   const seconds = retryAfterMs(headers['retry-after'], now);
   const ms =
-    seconds || millisecondsIn(headers['retry-after-ms']) || (cause === 'rate' ? rateReset(rateLimits(headers, now), now) : undefined);
+    seconds || millisecondsIn(headers['retry-after-ms']) || (cause === 'rate' ? rateReset(rateLimits(headers, now) ?? [], now) : undefined);
   if (ms === undefined || ms > LONGEST_WAIT_MS) return undefined;
   return cause === 'rate' ? Math.min(ms, LONGEST_RATE_MS) : ms;
 }

@@ -1,6 +1,6 @@
 // The tools of one turn as functions. A call of such a function is turned back into a call of the tool that the client declared (AA27).
 import { hash } from 'node:crypto';
-import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { asList, isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Adaptations } from '../../../turn/provider/adapted.ts';
 import type { Body } from '../../../turn/turn.ts';
 
@@ -109,6 +109,12 @@ const isSame = (tool: LoweredTool | undefined, type: LoweredType, name: string, 
 
 const shortName = (name: string): string => `${name.slice(0, KEPT_OF_NAME)}_${hash('sha256', name, 'hex').slice(0, 16)}`;
 
+/** The part of a request that declares tools. A reply keeps it until it is over, and not the rest of the request. */
+export const declaringPart = ({ tools, input }: Body): Body => ({
+  tools,
+  input: asList(input).filter((item) => isObject(item) && (item.type === 'additional_tools' || item.type === 'tool_search_output')),
+});
+
 /** The table of all tools that the request declares: at the top level, in `additional_tools` items, and in the outputs of tool searches. */
 export function toolTable({ tools, input }: Body, adapted: Adaptations): ToolTable {
   const table = new ToolTable();
@@ -147,25 +153,32 @@ function addTool(table: ToolTable, tool: JsonObject, namespace: string | undefin
     table.declare({ type, name: type, namespace: undefined }, definition);
   } else if (type === 'tool_search' && tool.execution === 'client') {
     adapted.note('tools.tool_search');
-    table.declare({ type, name: type, namespace: undefined }, { description: textOf(tool.description), ...schemaOf(tool) });
+    table.declare(
+      { type, name: type, namespace: undefined },
+      { description: textOf(tool.description), parameters: parametersOf(tool), strict: undefined },
+    );
   } else table.hosted.push(tool);
 }
 
 function addFunction(table: ToolTable, tool: JsonObject, namespace: string | undefined): void {
   const { name, strict } = tool;
   if (typeof name !== 'string') return;
-  const definition = { description: textOf(tool.description), ...schemaOf(tool) };
-  table.declare({ type: 'function', name, namespace }, { ...definition, strict: typeof strict === 'boolean' ? strict : undefined });
+  const definition = {
+    description: textOf(tool.description),
+    parameters: parametersOf(tool),
+    strict: typeof strict === 'boolean' ? strict : undefined,
+  };
+  table.declare({ type: 'function', name, namespace }, definition);
 }
 
 /**
  * The schema of the arguments. Servers require the type object at its root. A rule has added the type to tools of the turn, but not to those
  * that items add (Q31). A strict schema stays as it is.
  */
-function schemaOf({ parameters, strict }: JsonObject): { readonly parameters: JsonObject; readonly strict: undefined } {
-  if (!isObject(parameters)) return { parameters: NO_PARAMETERS, strict: undefined };
+function parametersOf({ parameters, strict }: JsonObject): JsonObject {
+  if (!isObject(parameters)) return NO_PARAMETERS;
   const isWhole = parameters.type !== undefined || strict === true;
-  return { parameters: isWhole ? parameters : { ...NO_PARAMETERS, ...parameters }, strict: undefined };
+  return isWhole ? parameters : { ...NO_PARAMETERS, ...parameters };
 }
 
 const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);

@@ -9,7 +9,7 @@ import type { Body, Outgoing } from '../../../turn/turn.ts';
 import { SummaryReply } from '../../api-accounts/compaction/summary-reply.ts';
 import { hostedTool } from '../../api-accounts/eligibility/needed-tools.ts';
 import { noteUsage, responseUsage, statedUsage } from '../../api-accounts/reply/usage-in-reply.ts';
-import { toolTable } from '../../api-accounts/tools/tool-table.ts';
+import { declaringPart, toolTable } from '../../api-accounts/tools/tool-table.ts';
 import { asksToCompact, CompactionAlone, type CompactRoutes } from '../responses-compaction.ts';
 import { ImageEvents } from '../responses-images.ts';
 import { COMPACT } from '../responses-requests.ts';
@@ -45,12 +45,12 @@ export function replyDecoding(out: Outgoing, context: EncodedAttempt, routes: Co
 }
 
 /** Undefined for a turn whose tools are sent unchanged. */
-function loweredTools({ tools, input }: Body, { quirks }: ApiAccountConfig): LoweredToolOf | undefined {
+function loweredTools(body: Body, { quirks }: ApiAccountConfig): LoweredToolOf | undefined {
   if (quirks.tools === 'all') return undefined;
-  const adding = asList(input).filter((item) => isObject(item) && (item.type === 'additional_tools' || item.type === 'tool_search_output'));
-  const declared = [...asList(tools), ...adding.flatMap((item) => (isObject(item) ? asList(item.tools) : []))];
+  const declaring = declaringPart(body);
+  const declared = [declaring, ...asList(declaring.input)].flatMap((item) => (isObject(item) ? asList(item.tools) : []));
   if (declared.every((tool) => isObject(tool) && (tool.type === 'function' || hostedTool(tool) !== undefined))) return undefined;
-  const table = toolTable({ tools, input: adding }, new Adaptations());
+  const table = toolTable(declaring, new Adaptations());
   return (name) => {
     const tool = table.toolOf(name);
     return tool && (tool.type !== 'function' || tool.namespace !== undefined) ? tool : undefined;
