@@ -1,5 +1,4 @@
 // Computes the differences between two configurations by setting path. For a secret it shows only that it changed.
-
 import { hash } from 'node:crypto';
 import { oncePerObject } from '../base/process/once-per-object.ts';
 import { canonicalJson, type Json } from '../turn/json/json.ts';
