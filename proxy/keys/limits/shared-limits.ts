@@ -1,6 +1,5 @@
 // Counts the limits of keys in the store, for all nodes together. A reservation takes one round trip, and settlements are written later
 // (Q34).
-
 import { randomBytes } from 'node:crypto';
 import type { LimitBounds, LimitedTurn, LimitVerbs, Taken } from '../../../store/store.ts';
 import type { Counters } from '../../base/process/metrics.ts';

@@ -1,5 +1,4 @@
 // Answers of the paths that the rehearsal provider does not have: the control plane and the key set.
-
 import { rawResponse } from '../../support/network/raw-upstream.ts';
 import { CONTROL_ROWS } from '../../support/stages/control.ts';
 import { readStrictly } from '../corpus/strict-requests.ts';

@@ -5,9 +5,9 @@ import type { SimulatedAccount } from '../../account/simulated-account.ts';
 import { modelRefusal } from '../../provider-error.ts';
 import { refuse } from '../../request-refusals.ts';
 import type { ApiSettings } from '../api-settings.ts';
+import { refuseLooseSchema } from '../loose-schemas.ts';
 import { RequestSchema } from '../request-schema.ts';
 import { refuseLongOutput } from '../simulated-model-lists.ts';
-import { refuseLooseSchema } from '../strict-schemas.ts';
 import { refuseByQuirks } from './chat-quirks.ts';
 import { CHAT_REQUEST } from './chat-schema.ts';
 

@@ -10,9 +10,9 @@ import { modelRefusal, SimulatedError, unverifiedContent } from '../../provider-
 import { refuse } from '../../request-refusals.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { refuseUnkept } from '../kept-members.ts';
+import { refuseLooseSchema } from '../loose-schemas.ts';
 import { RequestSchema } from '../request-schema.ts';
 import { refuseLongOutput } from '../simulated-model-lists.ts';
-import { refuseLooseSchema } from '../strict-schemas.ts';
 import { COMPACT_REQUEST, RESPONSES_FRAME, RESPONSES_REQUEST } from './responses-schema.ts';
 
 const SCHEMAS = {
