@@ -1,8 +1,10 @@
 // `key`: creates, edits, rotates, pauses, resumes, revokes and lists the Pool API keys.
 import type { Command } from 'commander';
+import type { KeyListing } from '../../admin/replies/listing-replies.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json, table } from '../command.ts';
 import { listedKeys } from '../gateway/list-calls.ts';
+import { unlistedModels } from '../gateway/unknown-names.ts';
 import { poolNamed } from '../pool-named.ts';
 import { orderEdit } from './ordered-edit.ts';
 import { addPolicyOptions, changesOf, type PolicyOptions, policiesOf } from './policy-options.ts';
@@ -31,6 +33,7 @@ export function addKeyCommands(program: Command, io: Io): void {
       const policies = policiesOf(options);
       const order = { do: 'key.create', id, pool: poolNamed(await inspectValid(options.config, io), options.pool), policies } as const;
       const { made } = await orderEdit(order, options, io);
+      io.err(await unlistedModels(options.config, options.model ?? [], io));
       showSecret(io, options, { id, secret: made.secret, note: `key '${id}' was added to ${options.config}` });
     });
 
@@ -48,6 +51,7 @@ export function addKeyCommands(program: Command, io: Io): void {
       const changes = changesOf(options);
       if (Object.keys(changes).length === 0) throw new CommandFailure('say what changes: see poolgate key edit --help', { exitCode: 2 });
       const { changed } = await orderEdit({ do: 'key.change', id, changes }, options, io);
+      io.err(await unlistedModels(options.config, options.model ?? [], io));
       io.out(options.json ? json({ id, changed }) : `key '${id}' ${changed ? 'is changed' : 'was so already'}\n`);
     });
 
@@ -87,10 +91,15 @@ export function addKeyCommands(program: Command, io: Io): void {
       row.expires_at ?? 'never',
       String(row.secrets),
       row.models?.join(' ') ?? 'all',
+      row.limits.map(limitText).join(' ') || 'none',
     ]);
-    return io.out(table(['KEY', 'POOL', 'STATUS', 'EXPIRES', 'SECRETS', 'MODELS'], cells));
+    return io.out(table(['KEY', 'POOL', 'STATUS', 'EXPIRES', 'SECRETS', 'MODELS', 'LIMITS'], cells));
   });
 }
+
+/** As in the file and in `--limit`. */
+const limitText = ({ type, window, max }: KeyListing['limits'][number]): string =>
+  `${type === 'concurrent' ? type : `${type}_per_${window}`}=${max}`;
 
 const VERBS: readonly (readonly [verb: string, status: Status, description: string])[] = [
   ['pause', 'paused', 'refuse a key until it is resumed'],

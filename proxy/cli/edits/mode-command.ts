@@ -1,6 +1,7 @@
 // `mode set POOL MODEL MODE`: sets a serving mode in the file (Q30).
 import { Argument, type Command } from 'commander';
 import { addCommand, type CommonOptions, type Io, json } from '../command.ts';
+import { unlistedModels } from '../gateway/unknown-names.ts';
 import { orderEdit } from './ordered-edit.ts';
 
 export function addModeCommands(program: Command, io: Io): void {
@@ -14,6 +15,7 @@ export function addModeCommands(program: Command, io: Io): void {
     .addArgument(new Argument('<mode>', 'the serving mode').choices(['auto', 'lite', 'full']))
     .action(async (pool: string, model: string, value: 'auto' | 'lite' | 'full', options: CommonOptions) => {
       const { changed } = await orderEdit({ do: 'mode.set', pool, model, mode: value }, options, io);
+      if (value !== 'auto') io.err(await unlistedModels(options.config, [model], io));
       io.out(
         options.json ? json({ pool, model, mode: value, changed }) : `${model} in Pool ${pool} is ${changed ? '' : 'already '}${value}\n`,
       );

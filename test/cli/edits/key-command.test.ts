@@ -102,5 +102,5 @@ test('key list, token list and account list show no secret, no hash and no crede
     }
   }
   const { out } = await poolgate(['key', 'list', '--config', path]);
-  assert.equal(out, 'KEY  POOL  STATUS  EXPIRES  SECRETS  MODELS\nci   team  active  never    1        all\n');
+  assert.equal(out, 'KEY  POOL  STATUS  EXPIRES  SECRETS  MODELS  LIMITS\nci   team  active  never    1        all     none\n');
 });

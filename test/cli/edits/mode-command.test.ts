@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ALONE, configOf, fileWith } from '../../config/files.ts';
+import { startProgram } from '../../support/program/program.ts';
+import { until } from '../../support/until.ts';
 import { poolgate } from '../run.ts';
 
 test('[PL3] mode set writes lite and full, and auto removes the row', async (context) => {
@@ -29,6 +31,18 @@ test('[PL5] a serving mode can be set for a suppressed or unknown model', async 
     assert.equal((await poolgate(['mode', 'set', 'team', model, mode, '--config', path])).code, 0);
   }
   assert.deepEqual({ ...(await configOf(path)).pools[0]?.serving_modes }, { retired: 'full', 'never-seen': 'full' });
+});
+
+test('an edit that names a model which no account of the running gateway lists is made, with a note', async () => {
+  await using program = await startProgram({ here: true });
+  await until('readiness', async () => (await program.poolgate('health', '--ready')).code === 0 || undefined);
+  const note = "note: no account of the running gateway lists the model 'model-aa'; did you mean 'model-a'?\n";
+  assert.deepEqual((await program.poolgate('mode', 'set', 'team', 'model-a', 'lite')).err, '');
+  const set = await program.poolgate('mode', 'set', 'team', 'model-aa', 'lite');
+  assert.deepEqual([set.code, set.out, set.err], [0, 'model-aa in Pool team is lite\n', note]);
+  assert.equal((await program.poolgate('key', 'edit', 'ci', '--model', 'model-aa', '--model', 'model-a')).err, note);
+  assert.ok((await program.poolgate('key', 'create', 'new', '--model', 'model-aa')).err.startsWith(note));
+  assert.match((await program.poolgate('key', 'list')).out, /^new .* model-aa +none$/m);
 });
 
 test('[PL6] mode set accepts only auto, lite and full', async (context) => {
