@@ -82,9 +82,12 @@ function afterParts(ms: number, run: () => void): () => void {
 
 export const LATE = Symbol('late');
 
-/** The result of `work`, or LATE if `ms` milliseconds pass before. The work itself continues. */
+/**
+ * The result of `work`, or LATE if `ms` milliseconds pass before. The work itself continues. After a pause of the process, a result whose
+ * bytes have arrived meanwhile is in time: the event loop reads them after its timers and before `setImmediate`.
+ */
 export function withDeadline<Result>(work: Promise<Result>, clock: Pick<Clock, 'after'>, ms: number): Promise<Result | typeof LATE> {
   const { promise: deadline, resolve } = Promise.withResolvers<typeof LATE>();
-  const cancel = clock.after(ms, () => resolve(LATE));
+  const cancel = clock.after(ms, () => void setImmediate(() => resolve(LATE)));
   return Promise.race([work, deadline]).finally(cancel);
 }

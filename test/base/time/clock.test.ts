@@ -1,7 +1,10 @@
 // The machine's clock: time that never jumps, and timers of any length.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
-import { SteadyTime, systemClock } from '../../../proxy/base/time/clock.ts';
+import { setImmediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { LATE, SteadyTime, systemClock, withDeadline } from '../../../proxy/base/time/clock.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -80,4 +83,27 @@ test('the wall clock that the system sets moves no wait', (context) => {
     assert.ok(Math.abs(systemClock.wallTime() - before - ms) < 60_000);
     mock.mock.restore();
   }
+});
+
+test('a result that arrived while the process was paused is in time, and a missing one is late', async () => {
+  const hasAnswered = new Int32Array(new SharedArrayBuffer(4));
+  const answers = `const { parentPort, workerData } = require('node:worker_threads');
+    parentPort.once('message', () => {
+      parentPort.postMessage('in time');
+      Atomics.store(workerData, 0, 1);
+      Atomics.notify(workerData, 0);
+    });`;
+  const worker = new Worker(answers, { eval: true, workerData: hasAnswered });
+  await once(worker, 'online');
+  const answered = once(worker, 'message').then(([text]) => text as string);
+  // After this the event loop runs its timers first.
+  await setImmediate();
+  const end = performance.now() + 20;
+  const result = withDeadline(answered, systemClock, 10);
+  worker.postMessage('ask');
+  Atomics.wait(hasAnswered, 0, 0);
+  while (performance.now() < end);
+  assert.equal(await result, 'in time');
+  assert.equal(await withDeadline(new Promise(() => undefined), systemClock, 10), LATE);
+  await worker.terminate();
 });
