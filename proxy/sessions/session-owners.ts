@@ -37,7 +37,7 @@ const LEASE_MS = 45_000;
 const RENEW_EVERY_MS = 15_000;
 
 /** How long a turn waits for the store. After that it continues with the node's current leases. */
-const CLAIM_MS = 500;
+const CLAIM_MS = 2_000;
 
 /** How long a renewal waits for the store. */
 const RENEWAL_MS = 5_000;
