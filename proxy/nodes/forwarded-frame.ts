@@ -1,5 +1,7 @@
 // The messages from a client's node to the owner of its session: frames with their captured serving mode, refusals, and the end.
 import { ERRORS, type ErrorCode, Refusal } from '../turn/errors/refusal.ts';
+import { checkMembers } from '../turn/json/checked-json.ts';
+import { exactRequest, parseExactly } from '../turn/json/exact-numbers.ts';
 import { isObject, type JsonObject } from '../turn/json/json.ts';
 import type { Body, ModeDecision } from '../turn/turn.ts';
 
@@ -19,13 +21,13 @@ export function encodeMessage(message: ForwardedMessage): string {
 
 /** The message; undefined if the text was not written by a node of this version. */
 export function decodeMessage(data: Buffer): ForwardedMessage | undefined {
-  let message: unknown;
+  let message: JsonObject | undefined;
   try {
-    message = JSON.parse(data.toString());
+    message = parsedMessage(data.toString());
   } catch {
     return undefined;
   }
-  if (!isObject(message)) return undefined;
+  if (!message) return undefined;
   switch (message.kind) {
     case 'frame':
       return isObject(message.json) && typeof message.bytes === 'number' ? (message as unknown as ForwardedMessage) : undefined;
@@ -38,6 +40,16 @@ export function decodeMessage(data: Buffer): ForwardedMessage | undefined {
     default:
       return undefined;
   }
+}
+
+/** The message with the digits of its frame, as if the client had sent the frame to this node. */
+function parsedMessage(text: string): JsonObject | undefined {
+  const message: unknown = JSON.parse(text);
+  if (!isObject(message)) return undefined;
+  const { json } = message;
+  if (!isObject(json) || !checkMembers(json, 1)) return message;
+  const exact = parseExactly(text) as { readonly json: JsonObject };
+  return { ...message, json: exactRequest(exact.json, json) };
 }
 
 function refusalIn({ status, error }: JsonObject): Refusal | undefined {

@@ -18,13 +18,12 @@ export const parseExactly = (text: string): Json =>
   parse(text, (_name, value, { source }) => (typeof value === 'number' && isInexact(value) ? rawJSON(String(source)) : value));
 
 /**
- * Parses an object of which the nested numbers alone are replaced. Members of the request itself are settings, and rules read their
- * numbers.
- * @param parsed the object as `JSON.parse` made it
+ * The request whose nested numbers alone are replaced. Its own members are settings, and rules read their numbers.
+ * @param parsed the request as `JSON.parse` made it
  */
-export function parseNestedExactly(text: string, parsed: JsonObject): JsonObject {
+export function exactRequest(exact: JsonObject, parsed: JsonObject): JsonObject {
   const numbers = Object.entries(parsed).filter(([, member]) => typeof member === 'number');
-  return { ...(parseExactly(text) as JsonObject), ...Object.fromEntries(numbers) };
+  return { ...exact, ...Object.fromEntries(numbers) };
 }
 
 /** Matches texts that may have such a number, also inside of a string. */

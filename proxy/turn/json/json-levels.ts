@@ -1,7 +1,7 @@
 // Builds a JSON object while its bytes are scanned: the members of each level are parsed in parts, and levels that were begun in different
 // parts are put together (Q38).
 import { checkMembers, checkName, malformedJson, nameTooLong, notAnObject, parseJson } from './checked-json.ts';
-import { parseExactly, parseNestedExactly } from './exact-numbers.ts';
+import { exactRequest, parseExactly } from './exact-numbers.ts';
 import type { Json, JsonObject } from './json.ts';
 import { BACKSLASH, COMMA, type JsonScan, type JsonVisitor, LIST, OBJECT, type PartSize } from './json-bounds.ts';
 import { LONG_TEXTS, LongTexts } from './long-texts.ts';
@@ -219,7 +219,8 @@ export class JsonLevels implements JsonVisitor {
   }
 
   #exactly(text: string, members: JsonObject, container: object): JsonObject {
-    return container === this.#root ? parseNestedExactly(text, members) : (parseExactly(text) as JsonObject);
+    const exact = parseExactly(text) as JsonObject;
+    return container === this.#root ? exactRequest(exact, members) : exact;
   }
 
   #text(from: number, to: number): string {

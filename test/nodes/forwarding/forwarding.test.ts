@@ -56,6 +56,18 @@ test('[Q34] [RB29] [RB31] interrupts and steers of a forwarded websocket reach t
   );
 });
 
+test('[Q31] numbers of strict schemas keep their digits in a forwarded frame', async () => {
+  await using at = await forwarded();
+  const { a, socket } = at;
+  const bounds = '{"maximum":9223372036854775807}';
+  const tool = { type: 'function', name: 'f', strict: true, parameters: { type: 'object', properties: { id: 'BOUNDS' } } };
+  const frame = JSON.stringify({ ...turnFrame('t2', [userMessage('hi')]), tools: [tool] });
+  socket.send(frame.replace('"BOUNDS"', bounds));
+  await completed(a, socket);
+  await socket.rest();
+  assert.ok(a.upstream.turns().at(-1)?.body.includes(bounds));
+});
+
 test('[Q28] malformed JSON on a forwarded websocket gets its error frame after the running turn, and other types are ignored', async () => {
   await using at = await forwarded();
   const { a, b, socket } = at;

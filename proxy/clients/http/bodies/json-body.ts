@@ -5,8 +5,8 @@ import type { DenseJson } from '../../../base/bytes/dense-json.ts';
 import type { Counters } from '../../../base/process/metrics.ts';
 import { JsonSyntaxRefusal, Refusal } from '../../../turn/errors/refusal.ts';
 import { checkMembers, notAnObject, parseJson, tooDeep } from '../../../turn/json/checked-json.ts';
-import { parseNestedExactly } from '../../../turn/json/exact-numbers.ts';
-import { isObject } from '../../../turn/json/json.ts';
+import { exactRequest, parseExactly } from '../../../turn/json/exact-numbers.ts';
+import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import { type Excess, scanOf } from '../../../turn/json/json-bounds.ts';
 import { LARGE, parseLargeJson } from '../../../turn/json/large-json.ts';
 import type { Limits } from '../../../turn/settings.ts';
@@ -38,7 +38,7 @@ export function parseBody(bytes: Buffer, memory: JsonMemory): ParsedBody | undef
   const text = bytes.toString('utf8');
   const parsed = parseJson(text);
   if (!isObject(parsed)) throw notAnObject();
-  const body = checkMembers(parsed, 1) ? parseNestedExactly(text, parsed) : parsed;
+  const body = checkMembers(parsed, 1) ? exactRequest(parseExactly(text) as JsonObject, parsed) : parsed;
   return { body, release: scan && releaseOf(count(memory.share.json(), scan.parsedBytes, bytes, memory)) };
 }
 
