@@ -1,5 +1,6 @@
 // Rows that every adapter stores and returns.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type RequestRow, type Store, StoreError } from '../../store/store.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
@@ -292,6 +293,13 @@ for (const adapter of adapters) {
       ]);
       assert.equal((await store.requests.list({})).length, 3);
       assert.deepEqual(await store.requests.list({ id: 'c' }), [requestRow({ id: 'c' })]);
+    });
+
+    test('a text that is too long for an index does not stop the rows around it', async (context) => {
+      const store = await open(context);
+      const long = randomBytes(6_000).toString('base64');
+      await fill(store, [requestRow({ id: 'a' }), requestRow({ id: 'b', model: long }), requestRow({ id: 'c' })]);
+      assert.deepEqual(ids(await store.requests.list({ model: 'model-a' })), ['c', 'a']);
     });
 
     test('the first of two requests with one id stays, and the second spoils nothing', async (context) => {

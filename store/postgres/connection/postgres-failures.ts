@@ -9,6 +9,7 @@ const codes: Readonly<Record<string, StoreErrorCode>> = {
   '28': 'refused',
   '3D': 'refused',
   '40': 'locked', // a serialisation failure or a deadlock: the transaction was rolled back
+  '54': 'bad_row', // a value is too large for an index
   '53100': 'full',
   '53300': 'busy', // too many connections
   '55P03': 'locked',
