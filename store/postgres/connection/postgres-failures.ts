@@ -28,6 +28,7 @@ const reasons: Readonly<Record<string, string>> = {
   '28P01': 'the password is wrong',
   '3D000': 'the database does not exist',
   '42501': 'the user is not permitted to do this',
+  '53300': 'the server has no connection free',
   EAI_AGAIN: 'the name of its host cannot be looked up at the moment',
   ECONNREFUSED: 'nothing accepts connections there',
   ECONNRESET: 'the connection broke',

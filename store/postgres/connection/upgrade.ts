@@ -1,6 +1,6 @@
 // Migrates a PostgreSQL database to the current schema when it is opened. Nodes that start together do it one after another.
 import type { SqlSession } from '../../driver.ts';
-import { StoreError } from '../../errors.ts';
+import { StoreError, type StoreErrorCode } from '../../errors.ts';
 import { type Migration, migrate } from '../../schema/migrations.ts';
 import type { Notice } from '../../writing/notice.ts';
 import { PostgresConnections } from './postgres-connections.ts';
@@ -48,7 +48,10 @@ export async function upgrade(url: string, { clock, patienceMs, notice }: Upgrad
   }
 }
 
-/** Acts again while the database cannot be reached. @throws StoreError `unreachable` when the patience is over */
+/** Failures that may end soon. */
+const PASSING: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['busy', 'unreachable']);
+
+/** Acts again while the database cannot be reached, or has no connection free. @throws StoreError when the patience is over */
 export async function whenReachable<Result>({ patienceMs, notice }: PatienceOptions, act: () => Promise<Result>): Promise<Result> {
   const end = performance.now() + patienceMs;
   for (let waits = false; ; waits = true) {
@@ -57,7 +60,7 @@ export async function whenReachable<Result>({ patienceMs, notice }: PatienceOpti
       if (waits) notice('store_reachable');
       return result;
     } catch (error) {
-      if (!(error instanceof StoreError && error.code === 'unreachable') || performance.now() > end) throw error;
+      if (!(error instanceof StoreError && PASSING.has(error.code)) || performance.now() > end) throw error;
       if (!waits) notice('store_unreachable', { message: `${error.message}: the start waits ${patienceMs / 1_000} s for it` });
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }

@@ -265,6 +265,25 @@ test('[Q34] a node whose connections are slow to open after the migration waits 
   assert.deepEqual(notices, ['store_unreachable', 'store_reachable']);
 });
 
+test('[Q34] a node that starts while the server has no connection free, as during a rolling restart, waits for one', async (context) => {
+  const url = await freshDatabase();
+  const connect = pg.Pool.prototype.connect as (this: pg.Pool) => Promise<pg.PoolClient>;
+  const refused = new Set<pg.Pool>();
+  context.mock.method(pg.Pool.prototype, 'connect', function (this: pg.Pool) {
+    if (refused.has(this)) return connect.call(this);
+    refused.add(this);
+    return Promise.reject(Object.assign(new Error('sorry, too many clients already'), { code: '53300' }));
+  });
+  const messages: string[] = [];
+  const notice: StoreOptions['notice'] = (event, { message = '' } = {}) => void messages.push(`${event} ${message}`.trim());
+  const store = await opened(context, url, { notice });
+  assert.equal(await store.credentials.find('north'), undefined);
+  assert.deepEqual(messages.slice(0, 2), [
+    'store_unreachable PostgreSQL: the server has no connection free (53300): the start waits 10 s for it',
+    'store_reachable',
+  ]);
+});
+
 test('[Q34] a node that loses its connection while its secrets are compared waits for another one', async (context) => {
   const notices: string[] = [];
   const store = await opened(context, await freshDatabase(), { notice: (event) => void notices.push(event) });
