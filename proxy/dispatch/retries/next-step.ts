@@ -59,9 +59,9 @@ export class NextSteps {
    * turn, or had no free capacity until the end of the wait.
    */
   refusesConversation(progress: TurnProgress, { code }: Refusal): boolean {
-    const { demand, closedInFull } = progress;
+    const { demandInFull, closedInFull } = progress;
     if (code === 'server_is_overloaded')
-      return this.#isHeldByAnchor(progress) && this.#services.selection.candidates.hasFreeElsewhere(demand, closedInFull);
+      return this.#isHeldByAnchor(progress) && this.#services.selection.candidates.hasFreeElsewhere(demandInFull, closedInFull);
     return (code === 'usage_limit_reached' || code === 'no_eligible_account') && this.#isHeldByAnchor(progress);
   }
 
@@ -114,9 +114,10 @@ export class NextSteps {
    * Whether only the response that the turn continues prevents another account. If that response is refused, the client resends the turn in
    * full without its user's help. Any other refusal would end a session for which the Pool has an account (Q2, Q10).
    */
-  #isHeldByAnchor({ turn, demand, closedInFull, socket }: TurnProgress): boolean {
+  #isHeldByAnchor(progress: TurnProgress): boolean {
+    const { turn, socket } = progress;
     if (!socket?.isAnchored || turn.fileOwner !== undefined) return false;
-    return this.#services.selection.candidates.hasAny({ ...demand, hard: undefined }, closedInFull);
+    return this.#services.selection.candidates.hasAny(progress.demandInFull, progress.closedInFull);
   }
 
   /** Reads the usage of accounts again whose quota is only known from old evidence, before a turn is refused for exhausted quota (Q8). */

@@ -179,6 +179,12 @@ export class TurnProgress implements Confidential {
     return new Set([...this.tried].filter((id) => lacking.get(id)?.reason !== 'anchor'));
   }
 
+  /** The demand of the turn if it were sent in full. */
+  get demandInFull(): Demand {
+    const lacking = new Map([...this.demand.lacking].filter(([, { reason }]) => reason !== 'anchor'));
+    return { ...this.demand, hard: undefined, lacking };
+  }
+
   /** What was done until now, for the following models of the chain. */
   get soFar(): Earlier {
     return { attempts: this.#earlier.attempts + (this.demand ? this.attempts : 0), ids: this.#earlier.ids + 1 };

@@ -135,6 +135,30 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   }
 }
 
+for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+  for (const tier of [0, 1]) {
+    test(`[Q10] [AA66] an anchored frame of ${path} whose account is out of quota is previous_response_not_found, so that an API account of tier ${tier} gets the turn in full`, async () => {
+      await using tiers = await startGateway({
+        upstream: { accounts: ['north', { id: 'box', api: { api: 'chat' } }] },
+        config(draft) {
+          draft.accounts[1].api = 'chat';
+          draft.pools[0].strategy = 'fill_first';
+          draft.pools[0].assignments = [{ account: 'north' }, { account: 'box', tier }];
+        },
+      });
+      using socket = await connect(tiers, path);
+      const first = await socket.turn(frameOf('hi'));
+      assert.equal(typesOf(first).at(-1), 'response.completed');
+      tiers.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
+      const refused = await socket.turn(frameOf('more', { previous_response_id: responseId(first) }));
+      assert.equal(codeOf(refused.at(-1)), 'previous_response_not_found', JSON.stringify(refused));
+      using next = await connect(tiers, path);
+      assert.equal(typesOf(await next.turn(frameOf('hi, more'))).at(-1), 'response.completed');
+      assert.equal(tiers.upstream.turns().at(-1)?.account, 'box');
+    });
+  }
+}
+
 test('[AA24] the gateway answers it if the agent accounts of the Pool are full', async () => {
   await using busy = await startGateway({
     upstream: { accounts: ['north', { id: 'box', api: { api: 'chat' } }] },
