@@ -1,15 +1,25 @@
 // Leaves out of a history what only hosted tools can have made, for an account that lacks these tools (AA20).
 import type { ItemPlaces } from '../../turn/errors/item-places.ts';
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import type { AccountModel } from '../../turn/provider/account-model.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';
+import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
+import { runs } from './eligibility/lacks.ts';
 
 /** The tools that the account runs itself, and whether its model takes images. */
-export interface Hosting {
+interface Hosting {
   readonly web_search: boolean;
   readonly image_generation: boolean;
   readonly tool_search: boolean;
   readonly images: boolean;
 }
+
+export const hostingOf = (account: ApiAccountConfig, model: AccountModel | undefined): Hosting => ({
+  web_search: runs(account, 'web_search'),
+  image_generation: runs(account, 'image_generation'),
+  tool_search: runs(account, 'tool_search'),
+  images: account.quirks.images !== 'none' && (model?.modalities.includes('image') ?? false),
+});
 
 export interface Noted {
   /** Collects the names of what is left out. */

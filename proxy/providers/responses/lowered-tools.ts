@@ -7,7 +7,7 @@ import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import type { Body } from '../../turn/turn.ts';
 import { runs } from '../api-accounts/eligibility/lacks.ts';
 import { hostedTool } from '../api-accounts/eligibility/needed-tools.ts';
-import { withoutHostedCalls } from '../api-accounts/hosted-calls.ts';
+import { hostingOf, withoutHostedCalls } from '../api-accounts/hosted-calls.ts';
 import { functionCall, functionOutput } from '../api-accounts/tools/lowered-calls.ts';
 import { type FunctionTool, type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
 
@@ -22,12 +22,7 @@ export interface ToolOptions {
 export function fittedTools(body: Body, options: ToolOptions): Body {
   const { account, model, adapted, places } = options;
   const { quirks } = account;
-  const hosting = {
-    web_search: runs(account, 'web_search'),
-    image_generation: runs(account, 'image_generation'),
-    tool_search: runs(account, 'tool_search'),
-    images: quirks.images !== 'none' && (model?.modalities.includes('image') ?? false),
-  };
+  const hosting = hostingOf(account, model);
   const items = typeof body.input === 'string' ? body.input : withoutHostedCalls(asList(body.input), hosting, { adapted, places });
   const tools = asList(body.tools).filter((tool) => !isLeftOut(tool, options));
   const kept: Body = { ...body, input: items, tools, tool_choice: permittedChoice(body.tool_choice, options) };

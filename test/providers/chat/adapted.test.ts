@@ -21,7 +21,7 @@ const MODEL: AccountModel = {
 };
 
 const adaptedOf = (body: JsonObject, quirks: Partial<Quirks> = {}): readonly string[] => {
-  const account = { quirks: { ...NO_QUIRKS, ...quirks }, drop_fields: [] } as unknown as ApiAccountConfig;
+  const account = { api: 'chat', quirks: { ...NO_QUIRKS, ...quirks }, drop_fields: [] } as unknown as ApiAccountConfig;
   const turn = { openCapsule: () => undefined };
   const { adapted = [] } = chatBody(
     { model: 'own-c', ...body },

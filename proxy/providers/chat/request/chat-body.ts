@@ -4,9 +4,8 @@ import type { LiveTurn } from '../../../turn/live-turn.ts';
 import type { AccountModel } from '../../../turn/provider/account-model.ts';
 import { Adaptations, type AdaptedName } from '../../../turn/provider/adapted.ts';
 import type { ApiAccountConfig } from '../../../turn/provider/api-account.ts';
-import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { Body } from '../../../turn/turn.ts';
-import { withoutHostedCalls } from '../../api-accounts/hosted-calls.ts';
+import { hostingOf, withoutHostedCalls } from '../../api-accounts/hosted-calls.ts';
 import { ToolTable, toolTable } from '../../api-accounts/tools/tool-table.ts';
 import type { ChatEncoding } from './encoding.ts';
 import { chatMessages } from './request-messages.ts';
@@ -35,9 +34,8 @@ export function chatBody(body: Body, { turn, account, model, isWithoutTools, cac
   const adapted = new Adaptations();
   const tools = isWithoutTools ? new ToolTable() : toolTable(body, adapted);
   const encoding: ChatEncoding = { turn, quirks, model, ownId: String(body.model), tools, adapted };
-  const hosting = { web_search: false, image_generation: false, tool_search: false, images: takesImages(model, quirks) };
   const format = chatFormat(body, encoding);
-  const items = withoutHostedCalls(itemsOf(body.input), hosting, { adapted });
+  const items = withoutHostedCalls(itemsOf(body.input), hostingOf(account, model), { adapted });
   const messages = chatMessages({ instructions: body.instructions, items, systemEnd: format.systemEnd }, encoding);
   const toolsOut = toolMembers(body.tool_choice, body.parallel_tool_calls, encoding);
   const streams = quirks.stream === 'always' || (quirks.stream === 'without_tools' && toolsOut.tools === undefined);
@@ -55,9 +53,6 @@ export function chatBody(body: Body, { turn, account, model, isWithoutTools, cac
   for (const member of drop_fields) delete members[member];
   return { body: members, streams, adapted: adapted.list() };
 }
-
-const takesImages = (model: AccountModel | undefined, { images }: Quirks): boolean =>
-  images !== 'none' && (model?.modalities.includes('image') ?? false);
 
 /** The items of the input. A string is one message of the user. */
 const itemsOf = (input: Json | undefined): readonly Json[] => {
