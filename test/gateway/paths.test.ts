@@ -46,7 +46,11 @@ for (const [what, path] of UNKNOWN) {
       const answer = await client.answer();
       assert.equal(answer.status, 404);
       assert.deepEqual(answer.json, {
-        error: { message: 'No such endpoint.', type: 'invalid_request_error', code: 'unknown_endpoint', param: null },
+        error: {
+          // The most frequent cause is a wrong base URL.
+          message: 'No such endpoint. The base URL of OpenAI clients ends with /v1, that of Anthropic clients has no /v1.',
+          ...{ type: 'invalid_request_error', code: 'unknown_endpoint', param: null },
+        },
       });
       const row = (await gate.rows()).find(({ id }) => id === answer.headers['x-request-id']);
       assert.deepEqual(

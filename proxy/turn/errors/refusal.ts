@@ -35,7 +35,7 @@ export const ERRORS = {
   file_not_found: bad('No such file.', 404),
   file_conflict: bad('The files of one request must live on the same account.'),
   unsupported_endpoint: bad('This endpoint is not supported by this gateway.', 404),
-  unknown_endpoint: bad('No such endpoint.', 404),
+  unknown_endpoint: bad('No such endpoint. The base URL of OpenAI clients ends with /v1, that of Anthropic clients has no /v1.', 404),
   method_not_allowed: bad('This endpoint does not accept that method.', 405),
   websocket_upgrade_required: bad('This Pool or route does not accept websockets. Use POST on the same path.', 426),
   request_timeout: bad('The request body stalled.', 408),
