@@ -32,8 +32,8 @@ export interface RelayedAnswer {
 }
 
 export interface FailureEventOptions extends AnswerHeaderOptions {
-  /** How the client gets the failure: in the stream of a turn, as a frame, or in another answer, such as that of an image route. */
-  readonly as: 'turn stream' | 'frame' | 'other';
+  /** How the client gets the failure: in the stream of a turn or of another route, as a frame, or as the whole body of an answer. */
+  readonly as: 'turn stream' | 'other stream' | 'frame' | 'body';
   /** The id of the failed response, if the stream has stated it. */
   readonly responseId: string | undefined;
 }

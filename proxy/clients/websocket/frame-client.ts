@@ -125,10 +125,9 @@ export class FrameClient implements TurnClient {
     return this.#sink;
   }
 
-  /** Sends a whole answer of an account: a refusal, or a response that was not streamed. */
+  /** Sends the refusal of an account. */
   answer(status: number, _headers: Readonly<Record<string, string>>, body: Buffer | string): void {
-    const json = objectIn(body);
-    this.#send(status < 400 ? { type: 'response.completed', response: json } : errorFrame(json, status));
+    this.#send(errorFrame(objectIn(body), status));
   }
 
   /** Sends a refusal. After a part of the reply was sent, it ends the connection instead. */

@@ -177,18 +177,26 @@ export class WholeReply implements ByteReader {
       context.settle({ kind: 'failed', failure });
       return;
     }
-    // Turns of the compatible surface are sent as streams, so one body is an answer only for a client that did not ask for a stream, and
-    // only if it is a response.
-    if (!json || (!relaysWholeAnswers && (this.#client.streams || !isEnded(json)))) {
+    if (!json || (!failure && !this.#mayAnswer(json))) {
       context.settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
     context.committed();
     if (!failure) observers.answer(json);
-    const close = this.#answer(text, json, failure);
+    const close = turn.client === 'websocket' ? this.#frames(json, failure) : this.#answer(text, json, failure);
     const outcome = { kind: outcomeOf(json), shown: true } as const;
     const code = failure ? loggedCode(failure.error.code) : null;
     context.settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
+  }
+
+  /**
+   * Whether a body that is no failure is an answer. Turns of the compatible surface are sent as streams, so it is one only for a client that
+   * did not ask for a stream, and only if it is a response. A native client gets any body, but on a websocket only an event.
+   */
+  #mayAnswer(json: JsonObject): boolean {
+    const { turn } = this.#context;
+    if (turn.surface.relaysWholeAnswers) return turn.client === 'http' || isEnded(json);
+    return !this.#client.streams && isEnded(json);
   }
 
   #check(json: JsonObject | undefined, text: string | Buffer, body: Buffer): void {
@@ -229,7 +237,7 @@ export class WholeReply implements ByteReader {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
     const { surface } = turn;
-    const options = { ...turn.answerHeaderOptions, as: 'other', responseId: undefined } as const;
+    const options = { ...turn.answerHeaderOptions, as: 'body', responseId: undefined } as const;
     const answer = turn.answerOf(
       failure ? surface.failureEvent(json, turn.named(failure), known, options) : surface.endOf(json, known, options),
       failure ? undefined : turn.collector(),
@@ -238,6 +246,31 @@ export class WholeReply implements ByteReader {
     // Text is preferred, because Node writes it in one piece with the head, and bytes separately.
     const out = answer === json ? text : replyText(answer);
     return () => this.#client.answer(status, headers, out);
+  }
+
+  /** The frames of a native websocket: the metadata of an accepted turn (EV1), and the event that ends its reply. */
+  #frames(json: JsonObject, failure: Failure | undefined): CloseReply {
+    const { turn, known } = this.#context;
+    this.#head.refuses = failure !== undefined;
+    const first = turn.rules.head(this.#head);
+    const options = { ...turn.answerHeaderOptions, as: 'frame', responseId: undefined } as const;
+    const data = failure
+      ? turn.surface.failureEvent(
+          json.status === 'failed' ? { type: 'response.failed', response: json } : json,
+          turn.named(failure),
+          known,
+          options,
+        )
+      : { type: `response.${outcomeOf(json)}`, response: turn.answerOf(turn.surface.endOf(json, known, options), turn.collector()) };
+    const end = { type: String(data.type), data };
+    // Written before it is sent, so that an answer that cannot be written is refused.
+    replyText(data);
+    return (closing) => {
+      const sink = this.#client.sink();
+      sink.open(this.#head.status, this.#head.headers);
+      for (const event of [...first, end]) sink.event(event);
+      sink.close(closing, { kind: outcomeOf(json), shown: true });
+    };
   }
 }
 

@@ -28,11 +28,13 @@ export const nativeSurface = surface({
   endOf: cleanEnd,
 
   failureEvent(stated, failure, known, options) {
-    // Some servers state the type of an error only in the name of its event.
-    const data = stated.type === undefined && !isObject(stated.response) ? { type: 'error', ...stated } : stated;
+    const hasType = stated.type !== undefined || isObject(stated.response);
+    const isError = !hasType || stated.type === 'error';
+    // Some servers state the type of an error only in the name of its event. The body of an answer has none.
+    const data = hasType || options.as === 'body' ? stated : { type: 'error', ...stated };
     const event = blamesAccount(failure)
       ? frameDataOf(new Refusal('upstream_error'))
-      : failure.isForeign && data.type === 'error'
+      : failure.isForeign && isError
         ? foreignError(data, failure, known)
         : cleanEnd(data, known, options);
     return event.type === 'error' && options.as === 'turn stream' ? failedResponse(event, options) : event;

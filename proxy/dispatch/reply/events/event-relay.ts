@@ -135,7 +135,7 @@ export class EventRelay {
     const { turn, known, provider } = this.#context;
     this.#failure = provider.failures.inBand(data, turn.now());
     if (this.#sink.collects) return data;
-    const as = turn.client === 'websocket' ? 'frame' : turn.dispatchedKind?.model ? 'turn stream' : 'other';
+    const as = turn.client === 'websocket' ? 'frame' : turn.dispatchedKind?.model ? 'turn stream' : 'other stream';
     const options = { ...turn.answerHeaderOptions, as, responseId: this.#responseId } as const;
     return turn.surface.failureEvent(data, turn.named(this.#failure), known, options);
   }
