@@ -122,7 +122,7 @@ function poolLines({ accounts, catalogs, pools, quota }: StatusReply): readonly 
     row(POOL_WIDTHS, ['POOL', 'STRATEGY', 'ACCOUNTS THAT TAKE TURNS']),
     ...pools.map(({ pool, strategy, accounts: all, assigned }) => {
       const takes = assigned.filter((account) => !refused.has(account));
-      return row(POOL_WIDTHS, [pool, strategy, `${takes.length} of ${all.length}${takes.length > 0 ? `: ${takes.join(' ')}` : ''}`]);
+      return row(POOL_WIDTHS, [pool, strategy, `${takes.length} of ${all.length}: ${takes.join(' ') || 'NO ACCOUNT TAKES TURNS'}`]);
     }),
   ];
 }

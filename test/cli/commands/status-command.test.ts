@@ -38,6 +38,16 @@ test('a cooldown of a single model has a line of its own', async (context) => {
   assert.match(out, /^north +active .*\n(?: {40,}7d .*\n)? {2}model-a: cooling \d+s, model$/m);
 });
 
+test('a Pool none of whose accounts takes turns is marked', async (context) => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      for (const account of draft.accounts) account.paused = true;
+    },
+  });
+  const { out } = await poolgate(['status', '--config', fileAt(context, gate)]);
+  assert.match(out, /^team +\w+ +0 of 2: NO ACCOUNT TAKES TURNS$/m);
+});
+
 test('status --json is the reply of the gateway, with its configuration', async (context) => {
   await using gate = await startGateway();
   const reply = JSON.parse((await poolgate(['status', '--json', '--config', fileAt(context, gate)])).out);
