@@ -111,13 +111,14 @@ export class NextSteps {
   }
 
   /**
-   * Whether only the response that the turn continues prevents another account. If that response is refused, the client resends the turn in
-   * full without its user's help. Any other refusal would end a session for which the Pool has an account (Q2, Q10).
+   * Whether only the response that the turn continues prevents another account or the next model of a chain. If that response is refused,
+   * the client resends the turn in full without its user's help. Any other refusal would end a session for which the Pool has an account
+   * (Q2, Q10).
    */
   #isHeldByAnchor(progress: TurnProgress): boolean {
-    const { turn, socket } = progress;
+    const { turn, socket, request } = progress;
     if (!socket?.isAnchored || turn.fileOwner !== undefined) return false;
-    return this.#services.selection.candidates.hasAny(progress.demandInFull, progress.closedInFull);
+    return request.chain?.hasNext === true || this.#services.selection.candidates.hasAny(progress.demandInFull, progress.closedInFull);
   }
 
   /** Reads the usage of accounts again whose quota is only known from old evidence, before a turn is refused for exhausted quota (Q8). */

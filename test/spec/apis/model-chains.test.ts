@@ -133,6 +133,21 @@ test('[AA75] a turn that continues a response of a websocket does not go on', as
   assert.deepEqual(sent(gate), ['model-a']);
 });
 
+test('[AA75] [Q10] its client is asked for the turn in full, which goes on', async () => {
+  for (const fails of ['before', 'in the turn']) {
+    await using gate = await startGateway(chained());
+    using client = await connect(gate);
+    const id = responseId(await client.turn(turnBody('hi')));
+    if (fails === 'before') gate.fail('north', 'model-a', failure('quota', { retryAfterMs: 60_000 }));
+    else gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
+    const refused = (await client.turn(turnBody('go on', { previous_response_id: id }))).at(-1);
+    const { code } = (refused?.error ?? {}) as { code?: unknown };
+    assert.equal(code, 'previous_response_not_found', JSON.stringify(refused));
+    assert.equal((await client.turn(turnBody('hi, go on'))).at(-1)?.type, 'response.completed');
+    assert.equal(sent(gate).at(-1), 'model-b');
+  }
+});
+
 test('[AA75] a turn stays where its ciphertext excludes an account', async () => {
   const platform = await startPlatform();
   try {
