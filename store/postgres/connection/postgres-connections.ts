@@ -1,6 +1,6 @@
 // A bounded pool of connections to PostgreSQL, with a deadline for every wait.
 import pg from 'pg';
-import { StoreError, type StoreErrorCode } from '../../errors.ts';
+import { StoreError } from '../../errors.ts';
 import type { Outage } from './outage.ts';
 import { PostgresConnection } from './postgres-connection.ts';
 import { connectionFailureOf } from './postgres-failures.ts';
@@ -34,16 +34,18 @@ const CLOSE_MS = 1_000;
  */
 const deadlines = (ms: number): string => `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}`;
 
-/**
- * Failures after which a connection is not used again. A server that refuses writes may be a standby, because a failover has moved the
- * primary: a new connection to the same address reaches the new one.
- */
-const ENDS: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['not_writable', 'unreachable']);
+/** What is sent first on a connection. */
+const beginning = (ms: number): string => `${deadlines(ms)}; SHOW transaction_read_only`;
 
 export class PostgresConnections {
   readonly #pool: pg.Pool;
   readonly #deadlineMs: number;
   readonly #outage: Outage | undefined;
+  /**
+   * Connections to a server that refuses writes. Each is used once: during a failover the address leads to a standby for a while, and a new
+   * connection reaches the new primary.
+   */
+  readonly #toStandbys = new WeakSet<pg.PoolClient>();
   #closed = false;
 
   constructor({ url, most, waitMs, deadlineMs, outage }: ConnectionsOptions) {
@@ -66,7 +68,11 @@ export class PostgresConnections {
     this.#pool.on('connect', (client) => {
       client.on('error', () => undefined);
       // Sent before the first statement. If the connection breaks, that statement reports it.
-      client.query(deadlines(deadlineMs)).catch(() => undefined);
+      const begun = client.query(beginning(deadlineMs)) as unknown as Promise<readonly pg.QueryResult[]>;
+      begun.then(
+        (results) => results.at(-1)?.rows[0]?.transaction_read_only === 'on' && this.#toStandbys.add(client),
+        () => undefined,
+      );
     });
   }
 
@@ -100,10 +106,10 @@ export class PostgresConnections {
     try {
       return await work(new PostgresConnection(client, () => end - performance.now()));
     } catch (thrown) {
-      broken = ENDS.has(connectionFailureOf(thrown).code);
+      broken = connectionFailureOf(thrown).code === 'unreachable';
       throw thrown;
     } finally {
-      client.release(broken);
+      client.release(broken || this.#toStandbys.has(client));
     }
   }
 }
