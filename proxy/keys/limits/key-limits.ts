@@ -1,6 +1,7 @@
 // The limits of a key, independent of where they are counted: what a turn reserves, whether it fits, and its refusal if it does not (Q1,
 // Q19, S2).
 import type { LoggedRequest } from '../../../store/store.ts';
+import { isoOfMs } from '../../base/time/iso-time.ts';
 import { dollars, nanosOf } from '../../turn/costs/nanos.ts';
 import { LONGEST_RETRY_AFTER_MS, Refusal, type RefusalDetails } from '../../turn/errors/refusal.ts';
 import { type Amounts, amountOf, type Totals, type Usage } from '../usage-totals.ts';
@@ -156,8 +157,7 @@ function limitReached(limit: Limit, { end, wait }: LimitWait): Refusal {
   if (end === undefined) return cached(limit, '', () => ({ ...FINAL, message }));
   // A longer wait than a minute is not stated.
   return cached(limit, `${end} ${wait > LONGEST_RETRY_AFTER_MS ? '' : seconds}`, () => {
-    const resets = new Date(end).toISOString().replace('.000Z', 'Z');
-    return { ...FINAL, message: `${message} It resets at ${resets}.`, resetsAt: Math.ceil(end / 1000), retryAfterMs: wait };
+    return { ...FINAL, message: `${message} It resets at ${isoOfMs(end)}.`, resetsAt: Math.ceil(end / 1000), retryAfterMs: wait };
   });
 }
 

@@ -3,6 +3,7 @@ import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { asList, isAbsent, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Decoded } from '../../turn/surface.ts';
 import type { Body, Turn, Work } from '../../turn/turn.ts';
+import { raisedCap } from '../../turn/wire/least-cap.ts';
 import { inputItems } from './chat-messages.ts';
 import { ChatNames } from './chat-names.ts';
 import { withoutOwnParameters } from './chat-parameters.ts';
@@ -27,9 +28,6 @@ export function chatRequest(work: Work, turn: Turn): Decoded<ChatStreamOptions> 
   return { names: new ChatNames(origins, cap), memory: { includeUsage } };
 }
 
-/** The smallest cap that the Responses API takes. Chat takes any cap, and clients that only test a model ask for one token. */
-const LEAST_CAP = 16;
-
 /** @param permitted the cap of the key's policy @returns the member that states the cap */
 function translateSettings(body: Body, permitted: number | undefined): string {
   const { reasoning_effort: effort, max_completion_tokens: cap, max_tokens: olderCap } = body;
@@ -45,9 +43,12 @@ function translateSettings(body: Body, permitted: number | undefined): string {
 
 const isAbove = (cap: Json | undefined, permitted = Number.POSITIVE_INFINITY): boolean => typeof cap === 'number' && cap > permitted;
 
-/** The cap as it is sent. A value that is not a count stays, and the provider refuses it. */
-function accepted(cap: Json, permitted = LEAST_CAP): Json {
-  return typeof cap === 'number' && Number.isSafeInteger(cap) && cap >= 1 ? Math.max(cap, Math.min(LEAST_CAP, permitted)) : cap;
+/**
+ * The cap as it is sent. Chat takes any cap, and clients that only test a model ask for one token. A value that is not a count stays, and
+ * the provider refuses it.
+ */
+function accepted(cap: Json, permitted: number | undefined): Json {
+  return typeof cap === 'number' && Number.isSafeInteger(cap) && cap >= 1 ? raisedCap(cap, permitted) : cap;
 }
 
 /** Translates `response_format` and `verbosity` of Chat into `text` (Q24). */

@@ -1,5 +1,6 @@
 // The models of a Pool, with its aliases, in the form of the Messages API (AM32).
-import { Refusal } from '../../turn/errors/refusal.ts';
+import { isoOfMs } from '../../base/time/iso-time.ts';
+import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { NamedModel } from '../../turn/surface.ts';
 
@@ -8,7 +9,7 @@ export function modelObject({ id, displayName, created, window }: NamedModel): J
     type: 'model',
     id,
     display_name: displayName,
-    created_at: new Date(created * 1000).toISOString().replace('.000Z', 'Z'),
+    created_at: isoOfMs(created * 1000),
     max_input_tokens: window ?? null,
     max_tokens: null,
     capabilities: null,
@@ -28,7 +29,7 @@ export function modelPage(models: readonly NamedModel[], query: URLSearchParams)
   const place = (id: string | null, member: string): number | undefined => {
     if (id === null) return undefined;
     const at = models.findIndex((model) => model.id === id);
-    if (at === -1) throw invalid(member, 'must be the id of a listed model');
+    if (at === -1) throw invalidRequest(member, 'must be the id of a listed model');
     return at;
   };
   const before = place(query.get('before_id'), 'before_id');
@@ -48,8 +49,6 @@ export function modelPage(models: readonly NamedModel[], query: URLSearchParams)
 function limitIn(given: string | null): number {
   if (given === null) return DEFAULT_LIMIT;
   const limit = Number(given);
-  if (!/^\d{1,4}$/.test(given) || limit < 1 || limit > MOST) throw invalid('limit', `must be a whole number from 1 to ${MOST}`);
+  if (!/^\d{1,4}$/.test(given) || limit < 1 || limit > MOST) throw invalidRequest('limit', `must be a whole number from 1 to ${MOST}`);
   return limit;
 }
-
-const invalid = (param: string, what: string): Refusal => new Refusal('invalid_request', { param, message: `\`${param}\` ${what}` });

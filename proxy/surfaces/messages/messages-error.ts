@@ -1,4 +1,5 @@
 // The errors of Messages clients: their form, types and statuses, and the sentences that clients act on (AM10 to AM18).
+import { isoOfMs } from '../../base/time/iso-time.ts';
 import { type Failure, isOverload, OVERLOADED } from '../../turn/errors/failure.ts';
 import { type ErrorBody, Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -125,7 +126,7 @@ export const isTooLong = (code: string | null): boolean => code === 'context_len
  * @param resetsAt Unix seconds
  */
 export function outOfQuota(message: string, resetsAt: number): string {
-  return `${message} It resets at ${new Date(resetsAt * 1000).toISOString().replace('.000Z', 'Z')}.`;
+  return `${message} It resets at ${isoOfMs(resetsAt * 1000)}.`;
 }
 
 /** The sentence from which clients learn the largest permitted cap (AM17). */

@@ -4,15 +4,14 @@ import { hash } from 'node:crypto';
 import { asList, isObject, type Json, type JsonObject, parsedObject } from '../../turn/json/json.ts';
 import type { Answer, Decoded } from '../../turn/surface.ts';
 import type { Body, Headers, Turn, Work } from '../../turn/turn.ts';
+import { EFFORTS } from '../../turn/wire/efforts.ts';
+import { raisedCap } from '../../turn/wire/least-cap.ts';
 import { sessionOf } from '../../turn/wire/session-header.ts';
 import { contextOf, messageDelta, messageStart, sseOf } from './reply/message-object.ts';
 import type { MessageEnd } from './reply/message-reply.ts';
 import { messageUsage } from './reply/message-usage.ts';
 import { decodeMessages, type MessagesRequest } from './request/decode.ts';
 import type { AskedEffort } from './request/thinking.ts';
-
-/** The smallest cap that the Responses API takes. */
-const LEAST_CAP = 16;
 
 /** @throws Refusal that names members of Messages */
 export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest> {
@@ -25,7 +24,7 @@ export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest
   const body: Body = {
     ...members,
     ...(session === undefined ? {} : { prompt_cache_key: cacheKeyOf(turn, session) }),
-    ...(maxTokens > 0 ? { max_output_tokens: Math.max(maxTokens, Math.min(LEAST_CAP, turn.key.output_tokens?.max ?? LEAST_CAP)) } : {}),
+    ...(maxTokens > 0 ? { max_output_tokens: raisedCap(maxTokens, turn.key.output_tokens?.max) } : {}),
     ...(level === undefined ? {} : { reasoning: { ...(isObject(members.reasoning) ? members.reasoning : {}), effort: level } }),
     // Lite takes no choice that is an object, so only the chosen tool is sent.
     ...(isLite && named ? { tools: [named.tool], tool_choice: 'required' } : {}),
@@ -41,20 +40,17 @@ export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest
   };
 }
 
-/** The levels of efforts, ascending. */
-const SCALE: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
-
 /** The model's highest level that does not exceed the requested one, otherwise its lowest level. */
 function levelOf({ level }: AskedEffort, { supported_reasoning_levels: levels }: JsonObject): string {
   const listed = asList(levels)
     .map((one) => (isObject(one) ? one.effort : one))
-    .filter((one): one is string => typeof one === 'string' && SCALE.includes(one))
-    .sort((a, b) => SCALE.indexOf(a) - SCALE.indexOf(b));
+    .filter((one): one is string => typeof one === 'string' && EFFORTS.includes(one))
+    .sort((a, b) => EFFORTS.indexOf(a) - EFFORTS.indexOf(b));
   const [lowest] = listed;
   if (lowest === undefined) return level === 'lowest' ? 'low' : level;
   if (level === 'lowest') return lowest;
-  if (!SCALE.includes(level)) return level;
-  return listed.findLast((one) => SCALE.indexOf(one) <= SCALE.indexOf(level)) ?? lowest;
+  if (!EFFORTS.includes(level)) return level;
+  return listed.findLast((one) => EFFORTS.indexOf(one) <= EFFORTS.indexOf(level)) ?? lowest;
 }
 
 /** The answer to a request that asks for no output. */
