@@ -16,7 +16,7 @@ test('a key is created, its secret shown once, and edited, rotated, paused, resu
   await page.open(`http://127.0.0.1:${program.draft.admin.port}/keys`);
   await page.sees('Pool team');
   await pressed(page, 'New key');
-  await page.until(`document.querySelector('dialog [name="id"]')`);
+  await page.until(`document.querySelector('dialog [name="id"]') === document.activeElement`);
   assert.deepEqual(await violations(page), []);
   await filled(page, '[name="id"]', 'laptop');
   await filled(page, '[name="models"]', 'model-a');

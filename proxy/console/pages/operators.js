@@ -88,7 +88,7 @@ function TokenForm({ operators, close, done }) {
   };
   return html`<${Dialog} title="New token" close=${close}>
     <form class="fields" onSubmit=${submit}>
-      <label>For <select value=${known} onChange=${(/** @type {any} */ event) => setKnown(event.currentTarget.value)}>
+      <label>For <select autofocus value=${known} onChange=${(/** @type {any} */ event) => setKnown(event.currentTarget.value)}>
         <option value="">a new operator</option>
         ${operators.map(({ id }) => html`<option key=${id} value=${id}>${id}</option>`)}
       </select></label>

@@ -52,7 +52,7 @@ export function KeyForm({ known: given, close, done }) {
     <form class="fields" onSubmit=${submit}>
       ${
         !known &&
-        html`<label>Id <input name="id" required autocomplete="off" maxlength="64" /></label>
+        html`<label>Id <input name="id" required autofocus autocomplete="off" maxlength="64" /></label>
           <label>Pool <select name="pool">${pools.map((pool) => html`<option key=${pool} value=${pool}>${pool}</option>`)}</select></label>`
       }
       <label>Expires <input name="expires_at" type="datetime-local" defaultValue=${localOf(known?.expires_at)} /></label>
