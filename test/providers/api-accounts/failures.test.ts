@@ -316,6 +316,11 @@ for (const { what, data, expected } of [
   { what: 'neither', data: { error: { message: 'x' } }, expected: ['server', 200] },
   { what: 'the code of a rate', data: { error: { code: 'rate_limit_exceeded' } }, expected: ['rate', 200] },
   { what: 'the code of a quota', data: { object: 'error', code: 'insufficient_quota', message: 'x' }, expected: ['quota', 200] },
+  {
+    what: 'the words of a full context',
+    data: { error: { message: 'The model is loaded with context length of only 4096 tokens, which is not enough.' } },
+    expected: ['request', 200],
+  },
   { what: 'the code of a full context', data: { error: { code: 'context_length_exceeded' } }, expected: ['request', 200] },
 ] as const) {
   test(`[AA59] an error inside a reply with ${what} is classified by it`, () => {

@@ -5,7 +5,7 @@ import type { Failure } from '../../../turn/errors/failure.ts';
 import { asString, isObject, type Json, type JsonObject, parsedJson } from '../../../turn/json/json.ts';
 import type { ProviderFailures, SentMembers } from '../../../turn/provider/provider-failures.ts';
 import type { Headers } from '../../../turn/turn.ts';
-import { type RefusalClass, refusalClass } from './failure-classes.ts';
+import { isContextFull, type RefusalClass, refusalClass } from './failure-classes.ts';
 import { type PlaceOf, statedBackoff } from './stated-waits.ts';
 
 /** The wait for an exhausted quota whose end is not stated: 15 minutes, doubled up to 6 hours. */
@@ -81,12 +81,15 @@ interface Stated {
 const onTier = (found: RefusalClass, tier: number): RefusalClass =>
   tier > 0 && found.code === 'context_length_exceeded' ? { ...found, cause: 'model' } : found;
 
-/** The status for an error inside a reply that states none. It counts as a server error, unless its code states the cause (AA59). */
-function impliedStatus({ code, type }: ProviderError): number {
-  const words = [code ?? '', type ?? ''];
+/**
+ * The status for an error inside a reply that states none. It counts as a server error, unless its code states the cause, or its words that
+ * the context is full (AA59, AM15).
+ */
+function impliedStatus(error: ProviderError): number {
+  const words = [error.code ?? '', error.type ?? ''];
   if (words.some((word) => QUOTA_CODES.has(word) || RATE_CODES.has(word))) return 429;
   if (words.some((word) => CREDENTIAL_CODES.has(word) || word === 'invalid_api_key')) return 401;
-  return words.some((word) => word === 'context_length_exceeded' || word === 'content_filter') ? 400 : 500;
+  return isContextFull(error) || words.includes('content_filter') ? 400 : 500;
 }
 
 const isAdapted = (param: string, sent: SentMembers | undefined): boolean =>

@@ -93,7 +93,8 @@ function byCode({ status, error, isModerated, blamesEncoding }: StatedRefusal): 
   return isShape && blamesEncoding ? { cause: 'model', sign: 'adapted' } : undefined;
 }
 
-const isContextFull = (error: ProviderError): boolean =>
+/** Whether the error says that the context is full, by its code or in words. */
+export const isContextFull = (error: ProviderError): boolean =>
   matches(CONTEXT, error) || CONTEXT_SENTENCES.some((sentence) => sentence.test(error.message ?? ''));
 
 export function refusalClass(refused: StatedRefusal): RefusalClass {
