@@ -18,7 +18,7 @@ import { CHANGES_KEPT_MS } from './changes.ts';
 import { DEAD_NODES_KEPT_MS } from './nodes.ts';
 import { OWNERS_KEPT_MS } from './owner-verbs.ts';
 
-/** Rows strictly older than these are deleted; a table without a limit keeps all rows. */
+/** Rows strictly older than these times of this process are deleted; a table without a limit keeps all rows. */
 export interface PurgeLimits {
   readonly requestsBefore?: number;
   readonly auditBefore?: number;
@@ -47,11 +47,21 @@ const CHUNK_ROWS = 500;
  */
 const FORMER_NODES = "DELETE FROM running_config WHERE at < $1 AND name LIKE 'node/%' AND substr(name, 6) NOT IN (SELECT id FROM nodes)";
 
-/** Deletes old rows, and the leases, changes, nodes and reservations that no process can still need. */
-export async function purge(driver: Driver, limits: PurgeLimits): Promise<Purged> {
-  const { requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore } = limits;
-  // The clock that all processes share, because another process may still have what has expired by the clock of this one.
+/**
+ * Deletes old rows, and the leases, changes, nodes and reservations that no process can still need. Another process may still need what is
+ * old by the clock of this one, so the clock counts that all processes share.
+ */
+export async function purge(driver: Driver, limits: PurgeLimits, clock: () => number): Promise<Purged> {
   const now = driver.now();
+  const ahead = Math.max(0, clock() - now);
+  const shared = (at: number | undefined): number | undefined => at && at - ahead;
+  const [requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore] = [
+    shared(limits.requestsBefore),
+    shared(limits.auditBefore),
+    shared(limits.pinsBefore),
+    shared(limits.usageBefore),
+    shared(limits.filesBefore),
+  ];
   await driver.maintain('DELETE FROM leases WHERE expires_at < $1', [now]);
   // The versions are in the order of the times, and have an index.
   await remove(driver, changes, 'at', now - CHANGES_KEPT_MS, 'version');

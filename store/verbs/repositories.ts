@@ -173,7 +173,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     nodes: nodeVerbs(driver, clock),
     slots: slotVerbs(driver),
     checkValues: checkValueVerbs(driver),
-    purge: (limits) => purge(driver, limits),
+    purge: (limits) => purge(driver, limits, clock),
     trimLog: (bytes) => trimLog(driver, bytes),
     stats: () => writers.map((one) => one.stats()).reduce(together),
     database: () => driver.stats?.(),
