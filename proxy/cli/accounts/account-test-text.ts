@@ -73,11 +73,14 @@ export function firstWrong(
   if (!failure) return `account '${account.id}' does not work (${nameOf(wrong)}): ${wrong.found ?? 'no answer'}`;
   const stated = statedIn(failure);
   const cause = wrong.step === 'credential' ? (failure.message ?? failure.class) : `${failure.class}${stated === '' ? '' : `, ${stated}`}`;
-  return `account '${account.id}' does not work (${nameOf(wrong)}: ${cause}). ${isNew && failure.class === 'credential' ? NEW_CREDENTIAL : adviceOn(account, failure)}`;
+  return `account '${account.id}' does not work (${nameOf(wrong)}: ${cause}). ${isNew && failure.class === 'credential' ? newCredentialAdvice(account) : adviceOn(account, failure)}`;
 }
 
 /** The advice for an account that the gateway does not have yet, so it cannot read anything again. */
-const NEW_CREDENTIAL = 'Correct its secret, or the `headers` that its provider demands.';
+const newCredentialAdvice = ({ credential }: AccountConfig): string =>
+  credential
+    ? 'Correct its secret, or the `headers` that its provider demands.'
+    : 'It demands a secret: name its variable with --env, or its file with --secret-file.';
 
 function adviceOn(account: AccountConfig, { class: name, status, message }: TestFailure): string {
   if (name === 'credential') return credentialAdvice(account);

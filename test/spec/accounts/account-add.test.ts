@@ -58,6 +58,11 @@ suite('account add and import', () => {
       /^nothing changed: account 'east' does not work \(models: credential, 401\)\. Correct its secret, or the `headers`/,
     );
     assert.match(refused.err, /--no-check adds the account all the same\.\n$/);
+    const without = await command(['account', 'add', 'east', '--api', 'responses', '--base-url', `${url}/backend-api/agent/v1`]);
+    assert.match(
+      without.err,
+      /\(models: credential, 401\)\. It demands a secret: name its variable with --env, or its file with --secret-file\./,
+    );
     const lost = await command(['account', 'add', 'east', '--base-url', 'http://127.0.0.1:9', '--secret-file', 'east.key']);
     assert.match(
       lost.err,
