@@ -3,7 +3,7 @@ import type { Notice } from '../../writing/notice.ts';
 
 /** A difference that is not larger counts as none. */
 const EXACT_MS = 100;
-/** A measurement whose round trip took longer is ignored. */
+/** A measurement whose round trip took longer is ignored, except for the first one. */
 const LONGEST_TRIP_MS = 500;
 const WARN_MS = 1_000;
 
@@ -18,6 +18,7 @@ export class DatabaseClock {
   readonly #machine: () => number;
   readonly #notice: Notice;
   #differenceMs = 0;
+  #isMeasured = false;
   #warned = false;
 
   /** @param machine the machine's own time, Unix milliseconds. It must not jump, unlike a wall clock that is set */
@@ -41,12 +42,13 @@ export class DatabaseClock {
     const before = this.#machine();
     const theirs = await read();
     const after = this.#machine();
-    if (after - before > LONGEST_TRIP_MS) return;
+    if (after - before > LONGEST_TRIP_MS && this.#isMeasured) return;
+    this.#isMeasured = true;
     const difference = Math.round(theirs - (before + after) / 2);
     // The database has read its clock at any time of the round trip.
     const error = (after - before) / 2;
     this.#differenceMs = Math.abs(difference) <= Math.max(EXACT_MS, error) ? 0 : difference;
-    const far = Math.abs(difference) >= WARN_MS;
+    const far = Math.abs(this.#differenceMs) >= WARN_MS;
     if (far && !this.#warned) this.#notice('store_clock_differs', { difference_ms: difference });
     this.#warned = far;
   }
