@@ -3,7 +3,8 @@ import type { Json, JsonObject } from './json/json.ts';
 import { type LongTexts, longTextsOf } from './json/long-texts.ts';
 import type { Body } from './turn.ts';
 
-const BYTES_PER_TOKEN = 4;
+/** The estimate of Q18 for all text. */
+export const BYTES_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1_000;
 const AUDIO_TOKENS_PER_SECOND = 25;
 /** The rate that is assumed for audio without a WAV header: 128 kbit/s. */

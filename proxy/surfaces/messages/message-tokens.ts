@@ -1,5 +1,6 @@
 // Counts the tokens of a Messages request for `count_tokens` (AM61 to AM63).
 import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { tokensOfBytes } from '../../turn/token-estimate.ts';
 import type { MessagesRequest } from './request/decode.ts';
 
 const OF_MESSAGE = 4;
@@ -7,8 +8,6 @@ const OF_TOOL = 8;
 const OF_IMAGE = 1_000;
 const LEAST_OF_PDF = 1_000;
 const BYTES_PER_PDF_TOKEN = 30;
-/** The estimate for texts that could not be counted in time. */
-const BYTES_PER_TOKEN = 4;
 
 /** Counts the tokens of texts; undefined if they are not counted in time. */
 export type CountTexts = (texts: readonly string[]) => Promise<readonly number[] | undefined>;
@@ -30,7 +29,8 @@ export function estimatedTokens({ body, messages }: Pick<MessagesRequest, 'body'
   return texts.map(estimate).reduce((total, count) => total + count, known);
 }
 
-const estimate = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+/** The estimate for a text that could not be counted in time. */
+const estimate = (text: string): number => tokensOfBytes(Buffer.byteLength(text));
 
 /** Collects the texts of a request. @returns the tokens of everything that is not text */
 function partsOf({ instructions, input, tools }: JsonObject, texts: string[]): number {

@@ -5,10 +5,8 @@ import { jsonText } from '../../../turn/reply/event-bytes.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
+import { BYTES_PER_TOKEN, tokensOfBytes } from '../../../turn/token-estimate.ts';
 import { OUTPUT_EVENTS, UnfinishedOutput } from './unfinished-output.ts';
-
-/** The estimate of Q18. */
-const BYTES_PER_TOKEN = 4;
 
 /** The events before the output that state the response. */
 const RESPONSE_EVENTS: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
@@ -50,7 +48,7 @@ export class OutputCap {
   closing(): readonly JsonObject[] {
     const { events, items } = this.#output.end();
     const input_tokens = this.#estimateUsage()?.input_tokens ?? 0;
-    const output_tokens = Math.ceil(this.#bytes / BYTES_PER_TOKEN);
+    const output_tokens = tokensOfBytes(this.#bytes);
     const stated = parsedObject(this.#stated)?.response;
     const response = {
       ...(isObject(stated) ? stated : {}),

@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
 import { jsonText } from '../../../turn/reply/event-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import { tokensOfBytes } from '../../../turn/token-estimate.ts';
 import type { Event } from '../../../turn/turn.ts';
 import type { MessagesRequest } from '../request/decode.ts';
 import type { BlockOutput } from './block-writer.ts';
@@ -44,7 +45,7 @@ export class MessageEvents {
 
   /** The estimated output so far, in tokens (Q18). */
   get outputTokens(): number {
-    return Math.ceil(this.#bytes / 4);
+    return tokensOfBytes(this.#bytes);
   }
 
   /** Takes an event whose bytes are unparsed. @throws TooMuchHeld */
