@@ -3,11 +3,12 @@ import type { Command } from 'commander';
 import { editText } from '../../config/file/edit.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
-import { ConfigError, isError } from '../../config/schema/finding.ts';
+import { ConfigError, type Finding, isError } from '../../config/schema/finding.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import { takenFile } from '../gateway/taken-file.ts';
 import { poolNamed } from '../pool-named.ts';
-import { accountChecks } from './account-checks.ts';
+import { accountChecks, type CheckedConfig } from './account-checks.ts';
 import { accountEdits } from './account-edits.ts';
 import { askedAccount } from './account-questions.ts';
 import { firstWrong, stepText } from './account-test-text.ts';
@@ -42,7 +43,8 @@ export function addAccountAdd(account: Command, io: Io): void {
       const asked = namesKind(options) ? { row: rowOf(id, options), secrets: [] } : await askedAccount(id, io);
       const written = await writtenSecrets(options.config, asked.secrets);
       try {
-        const checked = options.check ? await tried(options.config, { row: asked.row, pool }, io) : [];
+        const file = await withAccount(options.config, { row: asked.row, pool }, io);
+        const checked = options.check ? await tried(file) : [];
         await rewriteConfig(options.config, (input) => accountEdits(input, { row: asked.row, pool }));
         written.keep();
         const oauth = typeof asked.row.credential === 'object' && 'oauth' in asked.row.credential;
@@ -66,12 +68,15 @@ export interface NewAssignment {
   readonly pool: string;
 }
 
-/**
- * Tries the account as the gateway would: first its address, then its list of models with its credential.
- * @returns the results
- * @throws {CommandFailure} with what is wrong
- */
-async function tried(path: string, added: NewAssignment, io: Io): Promise<readonly string[]> {
+/** The file as it would be with an account, and its secrets. */
+interface FileWithAccount {
+  readonly account: AccountConfig;
+  readonly loaded: CheckedConfig;
+  readonly findings: readonly Finding[];
+}
+
+/** @throws {CommandFailure} if the file would be invalid, for example because the file of the secret is missing */
+async function withAccount(path: string, added: NewAssignment, io: Io): Promise<FileWithAccount> {
   const text = await readConfig(path);
   const before = await inspect(text, { path, secrets: false });
   if (!before.config) throw new ConfigError(before.findings.filter(isError));
@@ -81,7 +86,16 @@ async function tried(path: string, added: NewAssignment, io: Io): Promise<readon
     throw new CommandFailure('the file is unchanged; with this account it would be invalid:', { findings: findings.filter(isError) });
   const account = config.accounts.find(({ id }) => id === added.row.id);
   if (!account) throw new CommandFailure('the account cannot be added');
-  const found = await accountChecks(account, { config, ...resolved });
+  return { account, loaded: { config, ...resolved }, findings };
+}
+
+/**
+ * Tries the account as the gateway would: first its address, then its list of models with its credential.
+ * @returns the results
+ * @throws {CommandFailure} with what is wrong
+ */
+async function tried({ account, loaded, findings }: FileWithAccount): Promise<readonly string[]> {
+  const found = await accountChecks(account, loaded);
   // The variable may be set only in the environment of the gateway, and a login can only be made after the account exists.
   const isUnset = found.steps.some(({ failure }) => failure?.class === 'unset');
   const wrong = isUnset ? undefined : firstWrong(account, found, { isNew: true });

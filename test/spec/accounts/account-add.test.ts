@@ -63,6 +63,8 @@ suite('account add and import', () => {
       without.err,
       /\(models: credential, 401\)\. It demands a secret: name its variable with --env, or its file with --secret-file\./,
     );
+    const unwritten = await command(['account', 'add', 'east', '--base-url', url, '--secret-file', 'lost.key', '--no-check']);
+    assert.match(unwritten.err, /^the file is unchanged; with this account it would be invalid:\n.*: there is no such file\n$/);
     const lost = await command(['account', 'add', 'east', '--base-url', 'http://127.0.0.1:9', '--secret-file', 'east.key']);
     assert.match(
       lost.err,
