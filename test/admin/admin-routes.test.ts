@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { COUNTERS } from '../../proxy/base/process/metrics.ts';
 import { carrierFailure } from '../../proxy/turn/errors/failure.ts';
+import { ManualClock } from '../support/clocks/manual-clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase } from '../support/postgres/postgres.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -126,6 +127,8 @@ test('every metric has its help, type and labels, and every line can be read', a
 
 test('[AM68] a turn counts by family, surface, status and code, its attempts by account, its tokens by model, its cost by key', async () => {
   await using gate = await startGateway({
+    // The retry budget counts ten seconds.
+    clock: new ManualClock(),
     config: (draft) => {
       draft.pools[0].models = { 'model-a': { prices: { input: 1000, cached_input: 100, output: 10000 } } };
     },
