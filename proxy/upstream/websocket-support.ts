@@ -6,6 +6,11 @@ const REFUSED_FOR_MS = 3_600_000;
 /** How long an account gets no upgrade after a network's guard answered one. The guard may let the next one pass (RB3). */
 const CHALLENGED_FOR_MS = 300_000;
 
+const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
+
+/** Whether an upgrade that was refused with this status means that the account has no websocket (Q6). */
+export const lacksWebsocket = (status: number | undefined): boolean => NO_WEBSOCKET.has(status);
+
 interface RefusedUpgrade {
   readonly baseUrl: string;
   /** Unix milliseconds. */
@@ -39,7 +44,7 @@ export class WebsocketSupport {
   /** Notes that an upgrade was refused. @returns whether the status means that the account has no websocket */
   refused(account: AccountConfig, status: number | undefined): boolean {
     const { id, base_url } = account;
-    if (!this.#providerOf(account).requests.frames?.isAbsent(status)) return false;
+    if (!lacksWebsocket(status)) return false;
     this.#refused.set(id, { baseUrl: base_url, until: this.#now() + REFUSED_FOR_MS });
     return true;
   }

@@ -8,6 +8,7 @@ import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Body } from '../../turn/turn.ts';
+import { lacksWebsocket } from '../../upstream/websocket-support.ts';
 import { quirkLines } from './quirk-lines.ts';
 import { plainBody, resultBody, toolBody } from './test-bodies.ts';
 import { testedEnd, testedUsage, testStep } from './test-step.ts';
@@ -75,9 +76,9 @@ function stepFailure({ account, generation, services }: TestSubject, { body, ove
   const secret = services.credentials.secretOf(account, generation.loaded.bearers.get(account.id));
   const known = { secrets: () => (secret === undefined ? [] : [secret]), prompt: () => JSON.stringify(body.input) };
   const { code, message, param } = publicError(stated, known);
-  const frames = over === 'websocket' ? services.providerOf(account).requests.frames : undefined;
+  const isFrame = over === 'websocket' && services.providerOf(account).requests.frames !== undefined;
   return {
-    class: frames?.isAbsent(failure.status) ? 'no_websocket' : (failure.sign ?? failure.cause),
+    class: isFrame && lacksWebsocket(failure.status) ? 'no_websocket' : (failure.sign ?? failure.cause),
     status: failure.status ?? null,
     code: code ?? null,
     param: param ?? null,

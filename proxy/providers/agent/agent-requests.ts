@@ -5,9 +5,6 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { EncodedAttempt, ProviderRequests } from '../../turn/provider/provider-requests.ts';
 import { compareVersions, type StatedVersion, versionIn } from '../../turn/wire/client-version.ts';
 
-/** Statuses of a refused upgrade which mean that the account has no websocket. */
-const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
-
 export const agentRequests: ProviderRequests = {
   begin: (turn) => ({ path: pathOf(turn), headers: turn.surface.requestHeaders(turn.headers, turn.wire) }),
 
@@ -41,7 +38,6 @@ export const agentRequests: ProviderRequests = {
       return { method: 'GET', path: out.path, headers: identified(out.headers, context) };
     },
     maxBytes: 15_728_640,
-    isAbsent: (status) => NO_WEBSOCKET.has(status),
   },
 };
 

@@ -27,9 +27,6 @@ import { type TurnBodyOptions, turnBody } from './turn-body.ts';
 const TURNS = '/responses';
 export const COMPACT = '/responses/compact';
 
-/** Statuses of a refused upgrade which mean that the account has no websocket (Q6). */
-const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
-
 const JSON_TYPE = { 'content-type': 'application/json', accept: 'application/json' };
 
 export interface RequestServices extends ProviderServices {
@@ -51,7 +48,6 @@ export class ResponsesRequests implements ProviderRequests {
       encode: (out, context) => this.#frame(out, context),
       upgrade: (out, context) => ({ method: 'GET', path: TURNS, headers: apiHeaders(out, context, {}) }),
       maxBytes: 15_728_640,
-      isAbsent: (status) => NO_WEBSOCKET.has(status),
     };
   }
 

@@ -72,8 +72,6 @@ export interface ProviderFrames {
   upgrade(out: Outgoing, context: EncodedAttempt): RequestHead;
   /** The largest frame. Larger turns are sent over HTTP. */
   readonly maxBytes: number;
-  /** Whether an upgrade that was refused with this status means that the account has no websocket (Q6). */
-  isAbsent(status: number | undefined): boolean;
 }
 
 /** How accounts compact with `compact: auto` (Q27). */
