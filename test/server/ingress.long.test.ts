@@ -1,7 +1,7 @@
 // How clients reach the program: its start-up line with TLS and with a socket in the file system, and a socket that a crash has left.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -73,6 +73,13 @@ test('a socket that a killed gateway left is replaced; one at which another proc
   context.after(() => server.close());
   await assert.rejects(startProgramAt(context, other), /EADDRINUSE/);
   assert.ok(existsSync(other));
+});
+
+test('a file that is not a socket is left alone, and the start ends', async (context) => {
+  const path = join(folderFor(context), 'notes.txt');
+  writeFileSync(path, 'kept');
+  await assert.rejects(startProgramAt(context, path), /cannot listen: \S+notes\.txt exists and is not a socket/);
+  assert.equal(readFileSync(path, 'utf8'), 'kept');
 });
 
 test('the message of a socket whose folder cannot be created names what is in its place', async (context) => {

@@ -1,5 +1,5 @@
 // Binds a server to an address, and reports the address or the reason of the failure.
-import { unlink } from 'node:fs/promises';
+import { lstat, unlink } from 'node:fs/promises';
 import { type AddressInfo, connect, type Server } from 'node:net';
 
 /** Resolves with the address when connections are accepted. @throws Error if the address cannot be used */
@@ -9,7 +9,7 @@ export async function listenOn(server: Server, host: string, port: number): Prom
 }
 
 /**
- * Resolves when connections are accepted at this path. A socket that a killed process left there is replaced.
+ * Resolves when connections are accepted at this path. A socket that a killed process left there is replaced, any other file is left alone.
  * @param mode the mode of the socket, which it has from the beginning
  * @throws Error if the path cannot be used, such as EADDRINUSE if another process listens there
  */
@@ -24,7 +24,11 @@ export async function listenAt(server: Server, path: string, mode: number): Prom
   try {
     await listen();
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== 'EADDRINUSE' || (await answers(path))) throw thrown;
+    if ((thrown as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw thrown;
+    // A connection to a file that is no socket is refused too.
+    const found = await lstat(path).catch(() => undefined);
+    if (found && !found.isSocket()) throw Object.assign(thrown as Error, { message: `${path} exists and is not a socket` });
+    if (await answers(path)) throw thrown;
     await unlink(path);
     await listen();
   }
