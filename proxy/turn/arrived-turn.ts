@@ -9,7 +9,6 @@ import type { Surface } from './surface.ts';
 import type { FileView, Headers, Presence } from './turn.ts';
 import type { Arrival, AskedServices, TurnConfiguration, TurnHost } from './turn-host.ts';
 import { type StatedVersion, versionIn } from './wire/client-version.ts';
-import type { AnswerHeaderOptions } from './wire/headers.ts';
 
 export class ArrivedTurn {
   readonly id: string;
@@ -52,11 +51,6 @@ export class ArrivedTurn {
 
   get wire(): WireWords {
     return this.generation.config.wire;
-  }
-
-  /** The settings that determine the headers of the answer. */
-  get answerHeaderOptions(): AnswerHeaderOptions {
-    return { wire: this.wire, hideQuota: this.pool.hide_account_quota };
   }
 
   get limits(): Limits {

@@ -16,6 +16,7 @@ import type { Answer, Collector, Decoded } from './surface.ts';
 import { inputTokens } from './token-estimate.ts';
 import type { Body, ModeDecision, ModelView, Route, SafeFields, TranscriptionHint, Turn, Work } from './turn.ts';
 import type { Arrival, TurnConfiguration, TurnHost } from './turn-host.ts';
+import type { AnswerHeaderOptions } from './wire/headers.ts';
 import { sessionOf } from './wire/session-header.ts';
 
 const NO_HINTS: readonly TranscriptionHint[] = [];
@@ -62,6 +63,11 @@ export class LiveTurn extends ArrivedTurn implements Turn {
   /** The row of a kind that is dispatched to accounts; undefined for all others. */
   get dispatchedKind(): DispatchedKind | undefined {
     return this.kind?.served === 'dispatch' ? this.kind : undefined;
+  }
+
+  /** What determines the headers of the answer. */
+  get answerHeaderOptions(): AnswerHeaderOptions {
+    return { wire: this.wire, hideQuota: this.pool.hide_account_quota, model: this.model?.id };
   }
 
   liftedWith(responseId: string): string | undefined {

@@ -50,11 +50,13 @@ export function publicRequestHeaders(headers: Headers): Record<string, string> {
 /** The client's headers on a surface whose clients address another vendor. */
 export const traceHeaders = (headers: Headers): Record<string, string> => pick(headers, (name) => TRACE.has(name));
 
-/** The settings that determine an answer's headers. */
+/** What determines an answer's headers. */
 export interface AnswerHeaderOptions {
   readonly wire: WireWords;
   /** Whether the Pool keeps the quota of its accounts private (Q8). */
   readonly hideQuota: boolean;
+  /** The exposed id of the turn's model; undefined for a turn without one. */
+  readonly model?: string | undefined;
 }
 
 /** The account's headers that pass on native routes. Quota headers pass, unless the Pool hides them (Q8). */
@@ -78,7 +80,14 @@ export function nativeEventHeaders(headers: JsonObject, options: AnswerHeaderOpt
 /** @param name in lower case */
 export const isPublicAnswerHeader = (name: string): boolean => PUBLIC_ANSWER.has(name);
 
-export const publicAnswerHeaders = (headers: Headers): Record<string, string> => pick(headers, isPublicAnswerHeader);
+/** The header with the account's name of the model. */
+export const MODEL_HEADER = 'openai-model';
+
+/** The account's headers that pass on the compatible surface. The one that names the model states the exposed id (Q15). */
+export function publicAnswerHeaders(headers: Headers, { model }: Pick<AnswerHeaderOptions, 'model'>): Record<string, string> {
+  const isRenamed = model !== undefined && headers[MODEL_HEADER] !== undefined && headers[MODEL_HEADER] !== model;
+  return pick(isRenamed ? { ...headers, [MODEL_HEADER]: model } : headers, isPublicAnswerHeader);
+}
 
 /** The characters that Node accepts in a header value. With others Node throws when it writes the header. */
 const WRITABLE = /^[\t\x20-\x7e\x80-\xff]*$/;

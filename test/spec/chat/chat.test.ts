@@ -5,10 +5,12 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { ManualClock } from '../../support/clocks/manual-clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { eventsOf } from '../../support/network/sse-events.ts';
-import { modelEntry, replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
+import { modelEntry, replyBytes, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import { CHAT, CHAT_ALIAS } from '../../support/turns/turn-paths.ts';
 
 const PATHS = [CHAT, CHAT_ALIAS] as const;
+const NATIVE = '/backend-api/agent/responses';
+const PUBLIC = '/v1/responses';
 
 let gate: TestGateway;
 before(async () => {
@@ -210,6 +212,17 @@ describe('an answer', () => {
     assert.match(headers.get('content-type') ?? '', /^application\/json/);
     assert.match(headers.get('x-request-id') ?? '', /^req_/);
     assert.ok(![...headers.keys()].some((name) => name.startsWith('x-agent-')), 'no quota');
+  });
+
+  test('[Q15] states the exposed model in the header that names it, streamed or not; a native client gets the name of the account', async () => {
+    for (const path of [...PATHS, PUBLIC]) {
+      for (const stream of [false, true]) {
+        const body = path === PUBLIC ? { model: 'model-a', input: 'hi', stream } : { ...ask('hi'), stream };
+        const { status, headers } = await gate.send(path, { body });
+        assert.deepEqual([status, headers.get('openai-model')], [200, 'model-a'], path);
+      }
+    }
+    assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).headers.get('openai-model'), 'theirs');
   });
 
   test('[Q18] has the usage that the provider states, and null where it states none', async () => {

@@ -391,9 +391,10 @@ describe('[EV3] an account’s statements of its quota', () => {
     const metadata = (headers: JsonObject): JsonObject => ({ type: 'response.metadata', headers });
     const events = [metadata(all), metadata({ 'x-agent-primary-used-percent': '5' }), metadata(kept)];
     const native = { 'x-agent-window-id': 'window:0' };
+    const exposed = { ...kept, 'openai-model': 'model-a' };
     for (const [headers, expected] of [
       [{}, []],
-      [native, [kept, kept]],
+      [native, [exposed, exposed]],
     ] as const) {
       here.gate.upstream.next('north', reply({}, ...events));
       const { text } = await here.gate.send('/v1/responses', { headers, body: { model: 'model-a', input: 'hi', stream: true } });
