@@ -1,4 +1,5 @@
 // Translates the messages of Chat into input items. The order of messages, tool calls and tool results stays (D4, Q24).
+import { createHash } from 'node:crypto';
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { asList, isAbsent, isList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { ASSISTANT_PARTS, contentParts, TEXT_PARTS, USER_PARTS } from './chat-content.ts';
@@ -84,7 +85,7 @@ class Translation implements InputItems {
     if (typeof given !== 'string') throw invalidRequest(`${path}.${type}.${member}`, 'must be a string');
     if (type === 'custom') this.#customCalls.add(id);
     this.#add(
-      { type: type === 'function' ? 'function_call' : 'custom_tool_call', call_id: id, name, [member]: given },
+      { type: type === 'function' ? 'function_call' : 'custom_tool_call', call_id: takenCallId(id), name, [member]: given },
       { from: type === 'function' ? 'call' : 'custom call', path },
     );
   }
@@ -93,6 +94,15 @@ class Translation implements InputItems {
     if (!isText(id)) throw invalidRequest(`${path}.tool_call_id`, 'must be a non-blank string');
     const output = typeof content === 'string' ? content : contentParts(content, `${path}.content`, TEXT_PARTS);
     const type = this.#customCalls.has(id) ? 'custom_tool_call_output' : 'function_call_output';
-    this.#add({ type, call_id: id, output }, { from: 'result', path });
+    this.#add({ type, call_id: takenCallId(id), output }, { from: 'result', path });
   }
+}
+
+/** The longest call id that the Responses API accepts. */
+const LONGEST_ID = 64;
+const ID_DIGITS = 24;
+
+/** A call id that accounts accept. Clients bring longer ids from other providers. An id has the same replacement in calls and in results. */
+function takenCallId(id: string): string {
+  return id.length <= LONGEST_ID ? id : `call_${createHash('sha256').update(id).digest('hex').slice(0, ID_DIGITS)}`;
 }

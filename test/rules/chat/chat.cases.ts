@@ -1,4 +1,5 @@
 // The translation of a Chat body, member by member, and the bodies that are refused, with the paths of Chat.
+import { createHash } from 'node:crypto';
 import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asksOnChat, type Case, invalidAt, type Refused } from '../tools/case.ts';
@@ -161,6 +162,7 @@ const IMAGE = 'data:image/png;base64,AAAA';
 const calls = (...tool_calls: Json[]): JsonObject => ({ role: 'assistant', content: null, tool_calls });
 const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
 const CUSTOM_CALL = { id: 'call_2', type: 'custom', custom: { name: 'c', input: 'free {text' } };
+const digestedId = (id: string): string => `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
 
 export const CHAT_MESSAGES: readonly Case[] = [
   becomes('no message at all', [], []),
@@ -197,6 +199,25 @@ export const CHAT_MESSAGES: readonly Case[] = [
     [
       user({ type: 'input_file', file_id: 'file_1' }),
       user({ type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' }),
+    ],
+  ),
+  becomes(
+    'call ids that no account accepts, alike in calls and their results',
+    [
+      { role: 'user', content: 'go' },
+      calls({ ...CALL, id: 'x'.repeat(64) }, { ...CALL, id: 'x'.repeat(65) }, { ...CUSTOM_CALL, id: 'y'.repeat(65) }),
+      { role: 'tool', tool_call_id: 'x'.repeat(64), content: 'a' },
+      { role: 'tool', tool_call_id: 'x'.repeat(65), content: 'b' },
+      { role: 'tool', tool_call_id: 'y'.repeat(65), content: 'c' },
+    ],
+    [
+      user({ type: 'input_text', text: 'go' }),
+      { type: 'function_call', call_id: 'x'.repeat(64), name: 'f', arguments: '{"a":1}' },
+      { type: 'function_call', call_id: digestedId('x'.repeat(65)), name: 'f', arguments: '{"a":1}' },
+      { type: 'custom_tool_call', call_id: digestedId('y'.repeat(65)), name: 'c', input: 'free {text' },
+      { type: 'function_call_output', call_id: 'x'.repeat(64), output: 'a' },
+      { type: 'function_call_output', call_id: digestedId('x'.repeat(65)), output: 'b' },
+      { type: 'custom_tool_call_output', call_id: digestedId('y'.repeat(65)), output: 'c' },
     ],
   ),
   becomes(
