@@ -313,7 +313,7 @@ describe('items', () => {
 describe('calls', () => {
   const LONG = 'x'.repeat(65);
   /** The calls as `[call_id, arguments]`; `ours` replaces a call id that the gateway made. */
-  const cases: readonly (readonly [string, readonly JsonObject[], readonly (readonly [string, string])[]])[] = [
+  const cases: readonly (readonly [string, Chunks, readonly (readonly [string, string])[]])[] = [
     [
       'by index, side by side',
       [
@@ -412,6 +412,15 @@ describe('calls', () => {
       [['ours', '{"a":1}']],
     ],
     ['arguments as an object', [call(0, { id: 'a', function: { name: 'look', arguments: { a: 1 } } })], [['a', '{"a":1}']]],
+    [
+      'arguments as an object, whose numbers keep their digits',
+      [
+        JSON.stringify(call(0, { id: 'a', function: { name: 'look', arguments: { id: 'ID', list: ['ID'] } } }))
+          .replace('"ID"', '12345678901234567890')
+          .replace('"ID"', '1e999'),
+      ],
+      [['a', '{"id":12345678901234567890,"list":[1e999]}']],
+    ],
     ['arguments that are null', [call(0, { id: 'a', function: { name: 'look', arguments: null } })], [['a', '{}']]],
     ['no arguments at all', [call(0, { id: 'a', function: { name: 'look' } })], [['a', '{}']]],
     ['arguments pass unchecked', [call(0, { id: 'a', function: { name: 'look', arguments: '{broken' } })], [['a', '{broken']]],
@@ -635,6 +644,17 @@ describe('framing', () => {
       'response.output_item.done',
       'response.completed',
     ]);
+  });
+
+  test('[AA53] [AA58] arguments of a whole completion may be an object, whose numbers keep their digits', async () => {
+    const given = { id: 'a', type: 'function', function: { name: 'look', arguments: { id: 'ID' } } };
+    const choice = { index: 0, finish_reason: 'tool_calls', message: { role: 'assistant', content: null, tool_calls: [given] } };
+    const body = JSON.stringify({ object: 'chat.completion', choices: [choice], usage: USAGE }).replace('"ID"', '12345678901234567890');
+    const { events } = await stage.reply(answers(200, body), TOOLS);
+    assert.deepEqual(
+      outputOf(events).map(({ arguments: text }) => text),
+      ['{"id":12345678901234567890}'],
+    );
   });
 
   test('[AA53] [AA58] each call of a whole completion is a call, although all have one index and no ids', async () => {

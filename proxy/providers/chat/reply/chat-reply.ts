@@ -10,8 +10,8 @@ import type { ResponseObject } from '../../api-accounts/reply/response-object.ts
 import { noteUsage, responseUsage } from '../../api-accounts/reply/usage-in-reply.ts';
 import type { LoweredTool } from '../../api-accounts/tools/tool-table.ts';
 import { usageIn, usageInChat } from './chat-usage.ts';
-import { choiceIn, deltaIn, errorInChunk, finishIn } from './chunk.ts';
-import { eventText } from './event-text.ts';
+import { choiceIn, deltaIn, errorInChunk, finishIn, hasObjectArguments } from './chunk.ts';
+import { type EventText, eventText } from './event-text.ts';
 import { type Finish, failedError, finishOf } from './finish.ts';
 import { OpenCalls } from './open-calls.ts';
 import { ReasoningItem } from './reasoning-item.ts';
@@ -67,7 +67,7 @@ export class ChatReply implements EventHandler {
     }
     const chunk = text.json();
     this.#isEmpty = false;
-    if (chunk) this.#chunk(chunk, event.type);
+    if (chunk) this.#chunk(chunk, event.type, text);
     else if (text.isDone) this.#done();
     else if (text.isBody) this.#failed(NO_COMPLETION);
     else if (!text.isBlank) throw new UnreadableReply();
@@ -85,7 +85,7 @@ export class ChatReply implements EventHandler {
     return this.#finish && this.#state !== 'over' ? USAGE_WAIT_MS : undefined;
   }
 
-  #chunk(chunk: JsonObject, type: string): void {
+  #chunk(chunk: JsonObject, type: string, text: EventText): void {
     const error = this.#finish ? undefined : errorInChunk(chunk, type);
     if (error) {
       this.#failed(error);
@@ -96,7 +96,7 @@ export class ChatReply implements EventHandler {
     const choice = this.#finish ? undefined : choiceIn(chunk);
     if (!choice) return;
     const { delta, isWhole } = deltaIn(choice);
-    this.#delta(delta, isWhole);
+    this.#delta(hasObjectArguments(delta) ? deltaIn(choiceIn(text.exactJson()) ?? choice).delta : delta, isWhole);
     const reason = finishIn(choice);
     if (reason !== undefined) this.#finished(finishOf(reason));
     else if (isWhole) this.#done();

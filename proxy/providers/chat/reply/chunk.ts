@@ -15,6 +15,12 @@ export function deltaIn(choice: JsonObject): { readonly delta: JsonObject; reado
 
 const NOTHING: JsonObject = {};
 
+/** Whether a call of the delta has its arguments as an object, whose numbers must keep their digits. */
+export const hasObjectArguments = ({ tool_calls: calls, function_call: legacy }: JsonObject): boolean =>
+  hasObjectIn(legacy) || asList(calls).some((call) => isObject(call) && hasObjectIn(call.function));
+
+const hasObjectIn = (called: Json | undefined): boolean => isObject(called) && isObject(called.arguments);
+
 /**
  * The error in a reply of status 200: next to the choices, as the chunk itself, or in the choice (AA59). It includes a status if one is
  * stated.

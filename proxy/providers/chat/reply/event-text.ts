@@ -1,10 +1,13 @@
 // The data of one event of a Chat stream, in all forms in which servers write it (AA57).
+import { parseKeepingDigits } from '../../../turn/json/exact-numbers.ts';
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 
 export interface EventText {
   /** Undefined if the data is not a JSON object. */
   json(): JsonObject | undefined;
+  /** The same object, whose numbers keep their digits. Called only for data of which `json` returned an object. */
+  exactJson(): JsonObject;
   readonly isDone: boolean;
   readonly isBlank: boolean;
   /** Whether the data is a whole body instead of a stream. */
@@ -39,6 +42,10 @@ class DataText implements EventText {
 
   json(): JsonObject | undefined {
     return this.#event.json();
+  }
+
+  exactJson(): JsonObject {
+    return parseKeepingDigits(this.#event.data()) as JsonObject;
   }
 
   get isDone(): boolean {
