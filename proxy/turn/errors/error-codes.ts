@@ -80,6 +80,7 @@ const OTHER_CODES = new Set([
   'server_error',
   'internal_server_error',
   'timeout',
+  'websocket_connection_limit_reached',
 ]);
 
 const KNOWN_CODES = [

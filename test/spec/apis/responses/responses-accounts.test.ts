@@ -488,6 +488,31 @@ describe('websockets', () => {
     }
   });
 
+  for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+    test(`[AA33] [RB28] ${path}: at the provider's time limit an unanchored turn moves to a new websocket, and an anchored one is not found`, async () => {
+      const error = { type: 'invalid_request_error', code: 'websocket_connection_limit_reached', message: 'limit reached (60 minutes)' };
+      for (const limit of [
+        { type: 'error', status: 400, error },
+        { type: 'error', error },
+      ]) {
+        platform.clear();
+        using socket = await connect(gate, path);
+        const previous_response_id = responseId(await socket.turn(frameOf('one')));
+        platform.nextFrames.push([limit]);
+        const [refused, ...rest] = await socket.turn(frameOf('two', { previous_response_id }));
+        assert.equal((refused?.error as JsonObject | undefined)?.code, 'previous_response_not_found');
+        assert.equal(rest.length, 0);
+        await socket.turn(frameOf('all'));
+        platform.nextFrames.push([limit]);
+        const frames = await socket.turn(frameOf('more'));
+        assert.ok(!typesOf(frames).includes('error'), JSON.stringify(frames));
+        assert.equal(typesOf(frames).at(-1), 'response.completed');
+        const [one, two, all, more, again] = platform.requests.map((request) => request.socket);
+        assert.deepEqual([one === two, two === all, all === more, more === again], [true, false, true, false]);
+      }
+    });
+  }
+
   test("[AA31] EV1's event is made with our headers alone", async () => {
     platform.nextFrames.push([{ type: 'response.metadata', headers: { 'x-agent-turn-state': 's' } }, ...textEvents('hello')]);
     using socket = await connect(gate, NATIVE_SOCKET);
