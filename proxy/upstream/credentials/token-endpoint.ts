@@ -4,14 +4,16 @@ import { isChallengePage } from '../../turn/errors/challenge-page.ts';
 import { type CallAnswer, call } from '../call.ts';
 import { UndiciCarrier } from '../carriers/undici-carrier.ts';
 import type { Upstream } from '../upstreams.ts';
-import { refreshedBy, type Tokens } from './tokens.ts';
+import { refreshedBy, rotatedBy, type Tokens } from './tokens.ts';
 
 /**
- * `fresh`: the old refresh token is used up. `refused`: the account has to log in again. `failed`: the network or the endpoint failed, or
- * the answer was unknown; the refresh token may be used up. `challenged`: a network's guard answered instead of the endpoint.
+ * `fresh`: the old refresh token is used up. `rotated`: it is used up too, but there is no new access token. `refused`: the account has to log
+ * in again. `failed`: the network or the endpoint failed, or the answer was unknown; the refresh token may be used up. `challenged`: a
+ * network's guard answered instead of the endpoint.
  */
 export type Exchanged =
   | { readonly kind: 'fresh'; readonly tokens: Tokens }
+  | { readonly kind: 'rotated'; readonly tokens: Tokens; readonly status: number }
   | { readonly kind: 'refused'; readonly code: string }
   | { readonly kind: 'failed'; readonly status: number | undefined }
   | { readonly kind: 'challenged'; readonly status: number };
@@ -60,7 +62,9 @@ function judged({ status, headers, body }: CallAnswer, used: Tokens, now: number
   if (isChallengePage(status, headers, NO_BYTES)) return { kind: 'challenged', status };
   if (status >= 200 && status < 300) {
     const tokens = refreshedBy(body, used, now);
-    return tokens ? { kind: 'fresh', tokens } : { kind: 'failed', status };
+    if (tokens) return { kind: 'fresh', tokens };
+    const rotated = rotatedBy(body, used);
+    return rotated ? { kind: 'rotated', tokens: rotated, status } : { kind: 'failed', status };
   }
   const code = codesIn(body).find((one) => FINAL_CODES.has(one));
   if (status === 401 || (code !== undefined && status < 500)) return { kind: 'refused', code: code ?? 'unauthorized' };

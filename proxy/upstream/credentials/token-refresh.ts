@@ -104,6 +104,7 @@ export class TokenRefresh {
     // The old refresh token is used up. The new one must be on disk in case the process dies now.
     if (!(await vault.complete(account, next, lease))) return this.#overtaken();
     this.#login.renewed(next);
+    if (answer.kind === 'rotated') return this.#failed(answer.status);
     this.#failing = false;
     log.info('credential_refreshed', { account });
     return 'renewed';

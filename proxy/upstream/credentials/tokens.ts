@@ -42,6 +42,15 @@ export function refreshedBy(json: unknown, used: TokenMembers | undefined, now: 
 }
 
 /**
+ * The known tokens with the new refresh token of an answer that has no access token. The refresh token that was sent is used up (RB6).
+ * Undefined for any other answer.
+ */
+export function rotatedBy(json: unknown, used: Tokens): Tokens | undefined {
+  const { access, refresh } = isObject(json) ? membersIn(json) : NO_TOKENS;
+  return access === undefined && refresh !== undefined ? { ...used, refresh } : undefined;
+}
+
+/**
  * The new id token, unless it has no claims and the known one has. A token without claims must not replace one that identifies the user.
  */
 function identifying(id: string | undefined, known: string | undefined): string | undefined {

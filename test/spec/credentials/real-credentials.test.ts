@@ -218,6 +218,18 @@ test('[RB6] the refresh token of each answer replaces the former one, and no tok
   assert.equal(gate.account('north').status, 'active');
 });
 
+test('[RB6] an answer with a refresh token alone replaces the former one, which is not sent again', async (context) => {
+  const { gate, clock, turn, asked, refreshes } = await stage(context);
+  gate.upstream.loginOf('north').expire();
+  const rotated = { kind: 'reply' as const, status: 200, headers: {}, body: { json: { refresh_token: 'rt-alone' } } };
+  gate.upstream.nextOn('north', TOKENS, rotated);
+  assert.equal((await turn()).status, 200);
+  assert.deepEqual([asked(), refreshes(), gate.account('north').status], [['north', 'south'], [REFRESH], 'failing']);
+  clock.setAhead(11_000);
+  await turn();
+  assert.deepEqual(refreshes(), [REFRESH, 'rt-alone']);
+});
+
 test('[RB6] a refresh whose answer was lost is not repeated before the pause; the provider then ends the whole login', async (context) => {
   const { gate, clock, turn, asked, refreshes, login } = await stage(context);
   gate.upstream.loginOf('north').expire();
