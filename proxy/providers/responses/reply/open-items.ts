@@ -10,6 +10,7 @@ import { ITEM_OF, type PartNumber } from './streamed-texts.ts';
 
 export const ADDED = 'response.output_item.added';
 export const DONE = 'response.output_item.done';
+export const INTERRUPTED = 'response.output_item.interrupted';
 
 export class OpenItems {
   readonly events: NumberedEvents;

@@ -3,7 +3,7 @@ import { asList, isObject, isText, type JsonObject } from '../../../turn/json/js
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { eventsOfItem, eventsOfTexts, identified, opened } from './item-events.ts';
 import type { OpenItem } from './open-item.ts';
-import { ADDED, DONE, type OpenItems } from './open-items.ts';
+import { ADDED, DONE, INTERRUPTED, type OpenItems } from './open-items.ts';
 import { PART_ADDED } from './streamed-texts.ts';
 
 export class RepairedItems {
@@ -17,6 +17,7 @@ export class RepairedItems {
   take(event: ReplyEvent): boolean {
     if (event.type === ADDED) this.#added(event);
     else if (event.type === DONE) this.#done(event);
+    else if (event.type === INTERRUPTED) this.#interrupted(event);
     else return false;
     return true;
   }
@@ -69,6 +70,12 @@ export class RepairedItems {
     this.#items.finish(item);
     if (isText(stated.id)) events.pass(event);
     else events.make({ type: DONE, output_index: item.index, item: whole });
+  }
+
+  /** Ends an item that its client discards (RB29). A made end would show it as finished. */
+  #interrupted(event: ReplyEvent): void {
+    this.#items.finish(this.#items.at(event));
+    this.#items.events.pass(event);
   }
 
   /** Shows the parts of an item that the stream has not shown. @param whole the item with an id */

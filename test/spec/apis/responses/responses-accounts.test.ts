@@ -513,6 +513,33 @@ describe('websockets', () => {
     });
   }
 
+  for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+    test(`[RB29] [AA33] ${path}: the items of an interrupted response are not repaired into finished ones`, async () => {
+      const all = textEvents('partial', { id: 'resp_cut' });
+      const isShown = ({ type }: JsonObject): boolean => type !== 'response.completed' && !String(type).endsWith('.done');
+      platform.nextFrames.push(all.filter(isShown), []);
+      using socket = await connect(gate, path);
+      socket.send({ type: 'response.create', ...frameOf('hi') });
+      await until('the text', () => socket.frames.some(({ type }) => type === 'response.output_text.delta') || undefined);
+      const response_id = 'resp_cut';
+      socket.send({ type: 'response.interrupt', response_id, mode: 'discard_partial_items' });
+      await until('the interrupt', () => platform.requests.length === 2 || undefined);
+      const incomplete_details = { reason: 'interrupted' };
+      const usage = { input_tokens: 11, output_tokens: 5, total_tokens: 16 };
+      for (const event of [
+        { type: 'response.interrupt.accepted', response_id },
+        { type: 'response.output_item.interrupted', response_id, item_id: `msg_${response_id}`, output_index: 0 },
+        { type: 'response.incomplete', response: { id: response_id, status: 'incomplete', output: [], incomplete_details, usage } },
+      ]) {
+        platform.sockets.at(-1)?.send(JSON.stringify(event));
+      }
+      const frames = await socket.rest();
+      const after = typesOf(frames).slice(typesOf(frames).indexOf('response.output_text.delta') + 1);
+      assert.deepEqual(after, ['response.interrupt.accepted', 'response.output_item.interrupted', 'response.incomplete']);
+      assert.deepEqual((frames.at(-1)?.response as JsonObject | undefined)?.output, []);
+    });
+  }
+
   test("[AA31] EV1's event is made with our headers alone", async () => {
     platform.nextFrames.push([{ type: 'response.metadata', headers: { 'x-agent-turn-state': 's' } }, ...textEvents('hello')]);
     using socket = await connect(gate, NATIVE_SOCKET);
