@@ -50,8 +50,11 @@ export function parseYaml(text: string, file: string): Parsed {
     findings.push({ file, line: Math.max(line, 1), column: Math.max(col, 1), message, severity: 'error' });
   };
 
+  const { contents } = document;
   for (const { code, pos } of [...document.errors, ...document.warnings]) {
-    report(pos[0], MESSAGES[code] ?? 'this is not valid YAML', { fatal: !RECOVERABLE.has(code) });
+    // If the first line has no colon, the parser reads it as the whole document, and refuses what follows.
+    if (code === 'UNEXPECTED_TOKEN' && isScalar(contents)) report(startOf(contents), 'a colon is missing after this key', { fatal: true });
+    else report(pos[0], MESSAGES[code] ?? 'this is not valid YAML', { fatal: !RECOVERABLE.has(code) });
   }
   visit(document, {
     Alias: (_, alias) => report(startOf(alias), 'aliases are not supported; write the value out', { fatal: true }),
@@ -63,7 +66,6 @@ export function parseYaml(text: string, file: string): Parsed {
       return report(startOf(key), 'this key is not read as text; quote it', { fatal: false });
     },
   });
-  const { contents } = document;
   if (readable && !isMap(contents)) {
     report(startOf(contents), contents ? 'a configuration is a mapping of settings' : 'the file is empty', { fatal: true });
   }
