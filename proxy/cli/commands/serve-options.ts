@@ -23,7 +23,10 @@ export function addServe(program: Command): void {
     json: false,
   })
     .option('--demo', 'serve simulated accounts, without a file, and keep nothing')
-    .action(async ({ config, demo = false }: Options) => {
+    .action(async ({ config, demo = false }: Options, command: Command) => {
+      if (demo && command.getOptionValueSource('config') === 'cli') {
+        throw new CommandFailure('--demo serves simulated accounts without a file: leave out --demo or --config', { exitCode: 2 });
+      }
       // Loaded here, so that other commands start without the gateway's modules.
       const { serve } = await import('./serve-command.ts');
       if (!demo) {

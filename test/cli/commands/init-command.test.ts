@@ -141,3 +141,9 @@ test('serve without a file says that init writes one, and that --demo needs none
   assert.equal(code, 1);
   assert.match(err, /^there is no file \S+config\.yaml: `poolgate init` writes one, and `poolgate serve --demo` serves simulated accounts/);
 });
+
+test('serve with --demo and a file is refused, because the file would be ignored', async (context) => {
+  const { path } = emptyFolder(context);
+  const { code, err } = await poolgate(['serve', '--demo', '--config', path]);
+  assert.deepEqual([code, err], [2, '--demo serves simulated accounts without a file: leave out --demo or --config\n']);
+});
