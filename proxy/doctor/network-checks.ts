@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { DAY_MS } from '../base/time/utc-days.ts';
 import type { Config, LoadedConfig } from '../config/config.ts';
+import { SOON_DAYS } from '../config/loading/certificates.ts';
 import { isRehearsal } from '../turn/provider/rehearsal-address.ts';
 import { egressOf } from '../upstream/egress/egress.ts';
 import type { EgressRoute } from '../upstream/egress/route.ts';
@@ -72,8 +73,6 @@ function failureDiagnosis(
   const message = `${named} accepts connections, and did not answer HEAD / (${cause}).`;
   return { check: 'connection', level: 'warning', message, advice: 'Try a turn: some providers answer only on their own paths.' };
 }
-
-const SOON_DAYS = 14;
 
 const FAULTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired',

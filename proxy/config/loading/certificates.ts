@@ -2,6 +2,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { DAY_MS } from '../../base/time/utc-days.ts';
 import type { TlsMaterial } from '../config.ts';
 import type { Path, Problem } from '../schema/finding.ts';
 import { fileFault } from './secrets.ts';
@@ -45,6 +46,18 @@ function faultIn(name: keyof TlsMaterial, pem: string): string | undefined {
   if (name !== 'key') return certificatesIn(pem) ? undefined : 'this file has no certificate in PEM form, or one that cannot be read';
   const key = keyIn(pem);
   return typeof key === 'string' ? key : undefined;
+}
+
+/** The days before the end of a certificate in which operators are warned. */
+export const SOON_DAYS = 14;
+
+/** A warning about a certificate that has expired or will soon. @param path its setting @param now Unix milliseconds */
+export function* endingSoon(pem: string | undefined, path: Path, now: number): Generator<Problem> {
+  const [own] = (pem !== undefined && certificatesIn(pem)) || [];
+  const end = own ? Date.parse(own.validTo) : Number.POSITIVE_INFINITY;
+  if (end - now >= SOON_DAYS * DAY_MS) return;
+  const message = end < now ? 'this certificate has expired' : `this certificate expires on ${new Date(end).toISOString().slice(0, 10)}`;
+  yield { path, message, severity: 'warning' };
 }
 
 const BLOCKS = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;

@@ -35,6 +35,8 @@ export interface InspectOptions extends LoadOptions {
   readonly path: string;
   /** If false, secrets are not read, as in commands that only inspect or edit the file. */
   readonly secrets?: boolean;
+  /** If false, nothing is said about a certificate that expires soon, as in `doctor`, which checks it itself. */
+  readonly certificateDates?: boolean;
   /** The models of a running gateway, for warnings about names that it does not list. */
   readonly exposed?: ExposedModels | undefined;
 }
@@ -56,7 +58,7 @@ export interface Inspection {
 /** Checks the text of a file. @param path the name of the file in findings, to which relative paths refer */
 export async function inspect(
   text: string,
-  { path, env = process.env, strictEnv = true, secrets = true, exposed }: InspectOptions,
+  { path, env = process.env, strictEnv = true, secrets = true, certificateDates = true, exposed }: InspectOptions,
 ): Promise<Inspection> {
   const parsed = parseYaml(text, path);
   if (!parsed.readable) return nothing(inFileOrder(parsed.findings));
@@ -64,7 +66,7 @@ export async function inspect(
   const data: unknown = parsed.document.toJS();
   const folder = dirname(resolve(path));
   const problems = [...(await validate(data)), ...runChecks(data, Date.now(), exposed)];
-  const options = { folder, env, strictEnv };
+  const options = { folder, env, strictEnv, certificateDates };
   const resolved = secrets ? await resolveSecrets(data, options) : NO_SECRETS;
   const connected = secrets ? await resolveConnections(data, options) : NO_CONNECTIONS;
   const reported = firstOfEachPlace([...problems, ...resolved.problems, ...connected.problems]);

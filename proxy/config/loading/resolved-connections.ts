@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { isMapping, mapping, rowsOf, text } from '../checks/config-rows.ts';
 import type { AccountConnections, EnvironmentProxies, LoadedConfig } from '../config.ts';
 import type { Path, Problem } from '../schema/finding.ts';
-import { readTls, type TlsFiles } from './certificates.ts';
+import { endingSoon, readTls, type TlsFiles } from './certificates.ts';
 import { environmentProxies, proxyServer } from './proxies.ts';
 import { resolveSecret, type SecretOptions } from './secrets.ts';
 
@@ -15,8 +15,13 @@ export interface ResolvedConnections {
   readonly problems: readonly Problem[];
 }
 
+export interface ConnectionOptions extends SecretOptions {
+  /** Whether a listener's certificate that expires soon is a warning. */
+  readonly certificateDates: boolean;
+}
+
 /** @param data the content of the file; malformed parts are skipped, because the schema and the checks report them */
-export async function resolveConnections(data: unknown, options: SecretOptions): Promise<ResolvedConnections> {
+export async function resolveConnections(data: unknown, options: ConnectionOptions): Promise<ResolvedConnections> {
   const connections = new Map<string, AccountConnections>();
   const problems: Problem[] = [];
   for (const { path, row } of rowsOf(data, 'accounts')) {
@@ -30,6 +35,7 @@ export async function resolveConnections(data: unknown, options: SecretOptions):
   const { tls, unix } = mapping(mapping(data).listen);
   const own = isMapping(tls) ? await readTls(filesIn({ cert: tls.cert, key: tls.key }), options.folder, ['listen', 'tls']) : undefined;
   const around = mapping(data).egress === 'environment' ? environmentProxies(options.env, ['egress']) : undefined;
+  if (options.certificateDates) problems.push(...endingSoon(own?.material.cert, ['listen', 'tls', 'cert'], Date.now()));
   problems.push(...(own?.problems ?? []), ...(around?.problems ?? []), ...socketPath(text(mapping(unix).path), options.folder));
   return { connections, environment: around?.found, listenTls: own?.material, problems };
 }

@@ -1,10 +1,12 @@
 // `check`, and exit codes, help and JSON output of all commands.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { dirname } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileWith, SMALL } from '../../config/files.ts';
 import { startGateway } from '../../support/gateway.ts';
+import { selfSigned } from '../../support/network/certificate.ts';
 import { COMMAND } from '../../support/program/program-run.ts';
 import { poolgate } from '../run.ts';
 
@@ -44,6 +46,23 @@ test('an unset variable is a warning in check and an error in check --strict', a
   assert.equal(strict.code, 1);
   assert.match(strict.out, /:4:34: accounts\[north\]\.credential\.bearer\.env: the environment variable TOKEN is not set\n.*: 1 error\n$/);
   assert.equal((await poolgate(['check', '--strict', '--config', path], { TOKEN: 'x' })).code, 0);
+});
+
+test("check warns about a listener's certificate that has expired or soon will", async (context) => {
+  const at = (days: number): Date => new Date(Date.now() + days * 86_400_000);
+  for (const [until, said] of [
+    [at(-1), 'this certificate has expired'],
+    [at(13), `this certificate expires on ${at(13).toISOString().slice(0, 10)}`],
+    [at(15), undefined],
+  ] as const) {
+    const { cert, key } = selfSigned({ host: 'localhost', from: new Date(0), until });
+    const path = fileWith(context, `${SMALL}listen: { tls: { cert: own.pem, key: own.key } }\n`);
+    writeFileSync(join(dirname(path), 'own.pem'), cert);
+    writeFileSync(join(dirname(path), 'own.key'), key);
+    const { code, out } = await poolgate(['check', '--config', path]);
+    const summary = `${path}: ${said ? '1 warning' : 'no findings'} (1 account, 1 Pool, 1 key, 0 operators, 72 routes)\n`;
+    assert.deepEqual([code, out.replace(/:\d+:\d+:/, ':')], [0, said ? `${path}: warning: listen.tls.cert: ${said}\n${summary}` : summary]);
+  }
 });
 
 test('[AM20] check warns about a target of an alias that the running gateway does not list, and is silent without a gateway', async (context) => {
