@@ -2,17 +2,16 @@
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { ModelView, Turn } from '../../proxy/turn/turn.ts';
-import { allowsModel } from '../helpers/key-policy.ts';
+import { requireAllowed } from '../helpers/key-policy.ts';
 import { ALIASED, TURNS } from '../route-groups.ts';
 
-/** The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list. */
 export const modelAccess = rule({
   name: 'model-access',
   routes: [...TURNS, 'count-tokens'],
   request(work, turn) {
     const id = work.body.model;
     if (typeof id !== 'string' || id === '') throw new Refusal('invalid_model', { param: 'model', message: 'The request names no model.' });
-    if (!allowsModel(turn.key, id)) throw new Refusal('model_not_allowed', { param: 'model' });
+    requireAllowed(id, turn);
     const found = turn.findModel(id);
     return found instanceof Promise ? found.then((late) => setModel(turn, late)) : setModel(turn, found);
   },

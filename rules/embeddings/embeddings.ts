@@ -9,7 +9,7 @@ import { inputTokens } from '../../proxy/turn/token-estimate.ts';
 import type { Body, Turn } from '../../proxy/turn/turn.ts';
 import { accountsName } from '../helpers/accounts-name.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
-import { allowsModel } from '../helpers/key-policy.ts';
+import { requireAllowed } from '../helpers/key-policy.ts';
 
 const MEMBERS: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format', 'dimensions', 'user']);
 
@@ -50,10 +50,9 @@ export const embeddings = rule<Asked>({
   explain: (facts) => explainPerAccount(facts, accountsName),
 });
 
-/** The model. The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list. */
 async function modelOf({ model: id }: Body, turn: Turn): Promise<string> {
   if (typeof id !== 'string' || id === '') throw new Refusal('invalid_model', { param: 'model' });
-  if (!allowsModel(turn.key, id)) throw new Refusal('model_not_allowed', { param: 'model' });
+  requireAllowed(id, turn);
   const found = await turn.findModel(id);
   if (!found || !turn.makesEmbeddings(id)) throw new Refusal('invalid_model', { param: 'model' });
   turn.model = found;

@@ -1,10 +1,23 @@
 // The models that a key's policies permit, and the efforts of a model (F4.2); for turns and for the model lists (F4.6).
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import type { EffortPolicy, KeyConfig } from '../../proxy/turn/settings.ts';
+import type { Turn } from '../../proxy/turn/turn.ts';
 import { EFFORTS } from '../../proxy/turn/wire/efforts.ts';
 
 /** Whether the key's list allows this id; a key without a list may use every model of its Pool. */
 export const allowsModel = (key: KeyConfig, id: string): boolean => key.models?.includes(id) ?? true;
+
+/**
+ * Refuses a model that is not in the key's list. This comes before the catalog, so that a key cannot find out which models exist outside its
+ * list (Q4). The turn's row names the model if the Pool knows it. An unknown one is a client's text of any length (S4).
+ * @throws Refusal
+ */
+export function requireAllowed(id: string, turn: Turn): void {
+  if (allowsModel(turn.key, id)) return;
+  if (turn.presenceOf(id) !== 'absent') turn.note('model', id);
+  throw new Refusal('model_not_allowed', { param: 'model' });
+}
 
 const LEVELS = 'supported_reasoning_levels';
 const DEFAULT = 'default_reasoning_level';

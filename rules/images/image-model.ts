@@ -5,7 +5,7 @@ import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body, ModelView, Turn } from '../../proxy/turn/turn.ts';
 import { accountsName } from '../helpers/accounts-name.ts';
-import { allowsModel } from '../helpers/key-policy.ts';
+import { requireAllowed } from '../helpers/key-policy.ts';
 import { IMAGES } from '../route-groups.ts';
 
 interface Named {
@@ -47,12 +47,10 @@ export const imageModel = rule<Named>({
 
 const isNative = ({ route }: Turn): boolean => surfaceOf(route.kind) === 'native';
 
-/**
- * The image model's id. The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list.
- */
-function idOf({ model }: Body, { key }: Turn): string {
+/** The image model's id, which the key may use. */
+function idOf({ model }: Body, turn: Turn): string {
   if (typeof model !== 'string' || model === '') throw new Refusal('invalid_model', { param: 'model' });
-  if (!allowsModel(key, model)) throw new Refusal('model_not_allowed', { param: 'model' });
+  requireAllowed(model, turn);
   return model;
 }
 

@@ -265,3 +265,26 @@ test('[S5] bytes that are not a request leave a row, and none beside that of the
   await client.answer();
   assert.equal((await gate.rows()).length, 3);
 });
+
+test('[S5] [AU5] a refused model that the Pool knows is in the row, and an unknown one is not', async () => {
+  await using gate = await startGateway({
+    upstream: { accounts: ['north'] },
+    config: (draft) => {
+      draft.keys[0].models = ['other'];
+    },
+  });
+  for (const [model, noted] of [
+    ['model-a', 'model-a'],
+    ['private words of a client', null],
+  ] as const) {
+    const refusals = [
+      await gate.send(PUBLIC, { body: { model, input: 'hello' } }),
+      await gate.send(NATIVE, { body: turnBody('hello', { model }) }),
+      await gate.send('/v1/images/generations', { body: { model, prompt: 'a cat' } }),
+    ];
+    for (const refused of refusals) {
+      const row = await gate.row(refused);
+      assert.deepEqual([refused.json.error.code, row?.model], ['model_not_allowed', noted]);
+    }
+  }
+});
