@@ -7,6 +7,7 @@ import { type Reply, startGateway, type TestGateway } from '../../support/gatewa
 import { eventsOf } from '../../support/network/sse-events.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 import { CHAT, CHAT_ALIAS } from '../../support/turns/turn-paths.ts';
+import { connect } from '../../support/websocket.ts';
 
 const PATHS = [CHAT, CHAT_ALIAS] as const;
 const NATIVE = '/backend-api/agent/responses';
@@ -713,6 +714,28 @@ describe('a stream that fails', () => {
       });
     });
   }
+
+  test('[Q17] [Q3] whose last event is called completed, and states a failed response, fails on every compatible path', async () => {
+    const error = { code: 'server_error', message: 'it broke' };
+    const visible = { type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: 'hi' };
+    const failed = { type: 'response.completed', response: { id: 'r', object: 'response', status: 'failed', error, output: [] } };
+    for (const [path, body] of [
+      [CHAT, ask('hi')],
+      [PUBLIC, { model: 'model-a', input: 'hi' }],
+      ['/v1/messages', ask('hi', { max_tokens: 100 })],
+    ] as const) {
+      gate.upstream.next('north', replyEvents([visible, failed]), replyEvents([visible, failed]));
+      const stream = await gate.send(path, { body: { ...body, stream: true } });
+      assert.ok(stream.text.includes('it broke') && !stream.text.includes('[DONE]'), stream.text);
+      assert.equal((await gate.row(stream))?.outcome, 'failed');
+      const whole = await gate.send(path, { body });
+      assert.deepEqual([whole.status, (await gate.row(whole))?.outcome], [502, 'failed']);
+      gate.heal();
+    }
+    gate.upstream.next('north', replyEvents([visible, failed]));
+    using socket = await connect(gate, PUBLIC);
+    assert.equal((await socket.turn({ model: 'model-a', input: 'hi' })).at(-1)?.type, 'response.failed');
+  });
 
   test('[Q17] has the error type that a collected answer would have', async () => {
     for (const code of ['invalid_prompt', 'context_length_exceeded', 'server_error', 'rate_limit_exceeded', 'usage_limit_reached', 'odd']) {

@@ -1,7 +1,7 @@
 // Relays the events of a reply to its client's sink. Each is read as far as observers or the client need it, and passes the rules that
 // subscribe to it; all others are relayed as the account sent them.
 import type { Failure } from '../../../turn/errors/failure.ts';
-import type { JsonObject } from '../../../turn/json/json.ts';
+import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import { responseIdIn } from '../../../turn/reply/event-bytes.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { Sink } from '../../../turn/reply/sink.ts';
@@ -184,14 +184,23 @@ export class EventRelay {
     if (!data) return 'dropped';
     // If a frame has two types, clients use the last one, which may be a terminal type.
     if (typeof data.type === 'string') event.type = data.type;
-    return this.#isAwaitedEnd(event) && !this.#isReadable(event, data) ? 'unreadable' : data;
+    return this.#isAwaitedEnd(event) && !this.#isReadable(event, data) ? 'unreadable' : this.#statedEnd(event, data);
   }
 
   #readEnd(event: ReplyEvent, known: Read): Read | Unfit {
     const { turn, counters } = this.#context;
     if (!known) counters.add('events_parsed');
     const data = known ?? turn.held.json(event);
-    return this.#isReadable(event, data) ? data : 'unreadable';
+    return data && this.#isReadable(event, data) ? this.#statedEnd(event, data) : 'unreadable';
+  }
+
+  /** Corrects an end that is announced as a success, although its response states a failure. Native clients get it as it was sent. */
+  #statedEnd(event: ReplyEvent, data: JsonObject): JsonObject {
+    if (event.type !== 'response.completed' || this.#context.turn.surface.agentProtocol) return data;
+    const { response } = data;
+    if (!isObject(response) || response.status !== 'failed') return data;
+    event.type = 'response.failed';
+    return { ...data, type: event.type };
   }
 
   /** Whether an unparsed event may be sent to a client that gets only JSON objects. Data on several lines are rare, and are parsed. */
