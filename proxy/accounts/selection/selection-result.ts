@@ -154,7 +154,10 @@ export function noCandidate(unavailable: readonly UnavailableAccount[], context:
 export const unavailableUntil = (record: AccountRecord, context: RefusalContext): number | undefined =>
   endOf(record, record.health?.cooldownEnd(context.scope), context);
 
-/** The same for clients. The length of a cooldown that is the gateway's own says nothing about the quota of an API account (AA62). */
+/**
+ * When an account is available again, as clients are informed; Unix milliseconds. The length of a cooldown that is the gateway's own says
+ * nothing about the quota of an API account (AA62).
+ */
 function shownReset(record: AccountRecord, context: RefusalContext): number | undefined {
   const { current, health } = record;
   if (current && !isApiAccount(current.config)) return unavailableUntil(record, context);

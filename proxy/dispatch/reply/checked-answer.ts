@@ -10,7 +10,7 @@ import type { Client } from '../client.ts';
 import type { CloseReply, ReplyContext, Verdict } from './reply-context.ts';
 
 /** The account of the answer, and its client. */
-export interface CheckedReply {
+export interface AnsweredReply {
   readonly head: Head;
   readonly client: Client;
   readonly context: ReplyContext;
@@ -34,7 +34,7 @@ export const failureIn = (json: JsonObject | undefined, { turn, provider }: Repl
 export function verdictOnAnswer(
   json: JsonObject | undefined,
   text: string | Buffer | undefined,
-  { head, client, context }: CheckedReply,
+  { head, client, context }: AnsweredReply,
 ): Verdict {
   const { turn, known, observers } = context;
   const failure = failureIn(json, context);

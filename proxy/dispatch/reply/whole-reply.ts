@@ -2,21 +2,20 @@
 import { isUtf8 } from 'node:buffer';
 import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
 import { joinInParts } from '../../base/bytes/join-in-parts.ts';
-import { loggedCode } from '../../turn/errors/error-codes.ts';
-import { type CarrierFailure, carrierFailure, type Failure } from '../../turn/errors/failure.ts';
+import { type CarrierFailure, carrierFailure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
-import { isList, type Json, type JsonObject, parsedObject } from '../../turn/json/json.ts';
+import { type JsonObject, parsedObject } from '../../turn/json/json.ts';
 import { scanOf } from '../../turn/json/json-bounds.ts';
 import { LARGE, parseLargeJson } from '../../turn/json/large-json.ts';
 import { lowerType } from '../../turn/json/media-type.ts';
 import { PARSED_COPIES, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
-import { replyText } from '../../turn/reply/reply-text.ts';
-import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
+import type { Head, Headers } from '../../turn/turn.ts';
 import type { ByteReader } from '../../upstream/carriers/carrier.ts';
 import type { Client } from '../client.ts';
 import { FailedFollowUp } from '../follow-up.ts';
-import { failureIn, isFailure, verdictOnAnswer } from './checked-answer.ts';
-import type { CloseReply, ReplyContext } from './reply-context.ts';
+import { failureIn, verdictOnAnswer } from './checked-answer.ts';
+import type { ReplyContext } from './reply-context.ts';
+import { verdictOnTurn } from './turn-answer.ts';
 
 /** The most bytes of a refusal. It is more than any provider's error. */
 const MAX_ERROR_BYTES = 65_536;
@@ -166,37 +165,11 @@ export class WholeReply implements ByteReader {
   /** @param json undefined for a body that is not a JSON object @param text what a client gets of it @param body the body as it came */
   #settle(json: JsonObject | undefined, text: string | Buffer, body: Buffer): void {
     const context = this.#context;
-    const { turn, observers } = context;
-    if (turn.dispatchedKind?.reply === 'whole') {
+    if (context.turn.dispatchedKind?.reply === 'whole') {
       this.#check(json, text, body);
       return;
     }
-    const failure = failureIn(json, context);
-    const { relaysWholeAnswers } = turn.surface;
-    if (failure && (!relaysWholeAnswers || context.keepsBack(failure))) {
-      context.settle({ kind: 'failed', failure });
-      return;
-    }
-    if (!json || (!failure && !this.#mayAnswer(json))) {
-      context.settle({ kind: 'failed', failure: carrierFailure('malformed') });
-      return;
-    }
-    context.committed();
-    if (!failure) observers.answer(json);
-    const close = turn.client === 'websocket' ? this.#frames(json, failure) : this.#answer(text, json, failure);
-    const outcome = { kind: outcomeOf(json), shown: true } as const;
-    const code = failure ? loggedCode(failure.error.code) : null;
-    context.settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
-  }
-
-  /**
-   * Whether a body that is no failure is an answer. Turns of the compatible surface are sent as streams, so it is one only for a client that
-   * did not ask for a stream, and only if it is a response. A native client gets any body, but on a websocket only an event.
-   */
-  #mayAnswer(json: JsonObject): boolean {
-    const { turn } = this.#context;
-    if (turn.surface.relaysWholeAnswers) return turn.client === 'http' || isEnded(json);
-    return !this.#client.streams && isEnded(json);
+    context.settle(verdictOnTurn(json, text, { head: this.#head, client: this.#client, context }));
   }
 
   #check(json: JsonObject | undefined, text: string | Buffer, body: Buffer): void {
@@ -231,59 +204,7 @@ export class WholeReply implements ByteReader {
     const ending = { outcome: { kind: 'completed', shown: true }, status, code: null } as const;
     context.settle({ kind: 'done', ending, close: () => this.#client.answer(status, headers, body) });
   }
-
-  /** @param failure a refusal that a native client gets as the provider's answer */
-  #answer(text: string | Buffer, json: JsonObject, failure: Failure | undefined): CloseReply {
-    const { turn, known } = this.#context;
-    turn.rules.head(this.#head);
-    const { surface } = turn;
-    const options = { ...turn.answerHeaderOptions, as: 'body', responseId: undefined } as const;
-    const answer = turn.answerOf(
-      failure ? surface.failureEvent(json, turn.named(failure), known, options) : surface.endOf(json, known, options),
-      failure ? undefined : turn.collector(),
-    );
-    const { status, headers } = this.#head;
-    // Text is preferred, because Node writes it in one piece with the head, and bytes separately.
-    const out = answer === json ? text : replyText(answer);
-    return () => this.#client.answer(status, headers, out);
-  }
-
-  /** The frames of a native websocket: the metadata of an accepted turn (EV1), and the event that ends its reply. */
-  #frames(json: JsonObject, failure: Failure | undefined): CloseReply {
-    const { turn, known } = this.#context;
-    this.#head.refuses = failure !== undefined;
-    const first = turn.rules.head(this.#head);
-    const options = { ...turn.answerHeaderOptions, as: 'frame', responseId: undefined } as const;
-    const data = failure
-      ? turn.surface.failureEvent(
-          json.status === 'failed' ? { type: 'response.failed', response: json } : json,
-          turn.named(failure),
-          known,
-          options,
-        )
-      : { type: `response.${outcomeOf(json)}`, response: turn.answerOf(turn.surface.endOf(json, known, options), turn.collector()) };
-    const end = { type: String(data.type), data };
-    // Written before it is sent, so that an answer that cannot be written is refused.
-    replyText(data);
-    return (closing) => {
-      const sink = this.#client.sink();
-      sink.open(this.#head.status, this.#head.headers);
-      for (const event of [...first, end]) sink.event(event);
-      sink.close(closing, { kind: outcomeOf(json), shown: true });
-    };
-  }
 }
-
-/** The states of a response that is an answer. Some servers state none. */
-const ENDED: ReadonlySet<Json | undefined> = new Set([undefined, null, 'completed', 'incomplete']);
-
-/** Whether a body is a response that has ended well. Any other JSON object is no answer to a turn (Q3). */
-const isEnded = ({ object, output, status }: JsonObject): boolean => (object === 'response' || isList(output)) && ENDED.has(status);
 
 /** Matches types of text answers. An HTML page is not an answer of a provider, and a stream of events was not requested. */
 const TEXT = /^text\/(?!html|event-stream)/;
-
-const outcomeOf = (json: JsonObject): OutcomeKind => {
-  if (isFailure(json)) return 'failed';
-  return json.status === 'incomplete' ? 'incomplete' : 'completed';
-};

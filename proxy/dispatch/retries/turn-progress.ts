@@ -220,7 +220,7 @@ export class TurnProgress implements Confidential {
     return this.#isAnswerable && isRetryable(failure);
   }
 
-  /** The same for a refusal of selection. */
+  /** Whether the gateway answers a turn that generates nothing instead of this refusal of selection (AA24). */
   answersInsteadOf({ code }: Refusal): boolean {
     return this.#isAnswerable && ANSWERED.has(code);
   }

@@ -3,18 +3,18 @@ import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import { FinishedItems } from '../../../turn/reply/finished-output.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { endOf, type ReplyEnd } from '../../../turn/reply/terminal-event.ts';
-import { type CheckedReply, verdictOnAnswer } from '../checked-answer.ts';
+import { type AnsweredReply, verdictOnAnswer } from '../checked-answer.ts';
 import type { Verdict } from '../reply-context.ts';
 
 const ITEM_DONE = 'response.output_item.done';
 
 export class CheckedEvents {
-  readonly #reply: CheckedReply;
+  readonly #reply: AnsweredReply;
   readonly #finished = new FinishedItems();
   /** The response in the terminal event. */
   #response: JsonObject | undefined;
 
-  constructor(reply: CheckedReply) {
+  constructor(reply: AnsweredReply) {
     this.#reply = reply;
   }
 

@@ -6,7 +6,7 @@ import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 export interface EventText {
   /** Undefined if the data is not a JSON object. */
   json(): JsonObject | undefined;
-  /** The same object, whose numbers keep their digits. Called only for data of which `json` returned an object. */
+  /** The JSON object, whose numbers keep their digits. Called only for data of which `json` returned an object. */
   exactJson(): JsonObject;
   readonly isDone: boolean;
   readonly isBlank: boolean;
