@@ -29,13 +29,11 @@ const IDLE_MS = 60_000;
 const CLOSE_MS = 1_000;
 
 /**
- * The deadlines of the server: of a statement, and of a transaction whose process is paused, so that it does not keep its locks. They are
- * not sent at the beginning of a connection, because PgBouncer refuses a connection with them.
+ * What is sent first on a connection: the deadlines of a statement, and of a transaction whose process is paused, so that it does not keep
+ * its locks. PgBouncer refuses a connection that begins with them.
  */
-const deadlines = (ms: number): string => `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}`;
-
-/** What is sent first on a connection. */
-const beginning = (ms: number): string => `${deadlines(ms)}; SHOW transaction_read_only`;
+const beginning = (ms: number): string =>
+  `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}; SHOW transaction_read_only`;
 
 export class PostgresConnections {
   readonly #pool: pg.Pool;
